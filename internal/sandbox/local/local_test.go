@@ -1,0 +1,140 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+	"github.com/segmentio/kafka-go"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// started is a test's server: skipped where its programs are not installed, closed at the end, its data gone.
+func startedFor(t *testing.T, start func(context.Context) (*Server, error)) *Server {
+	t.Helper()
+	s, err := start(t.Context())
+	if errors.Is(err, ErrNotInstalled) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
+			t.Errorf("%s still has its data in %s after Close", s.Name, s.dir)
+		}
+	})
+	return s
+}
+
+func restart(t *testing.T, s *Server, end func() error) {
+	t.Helper()
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ready(t.Context()); err == nil {
+		t.Fatalf("%s still answers on %s after it was stopped", s.Name, s.Addr)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRedisKeepsItsDataAndPortOverARestart(t *testing.T) {
+	t.Parallel()
+	s := startedFor(t, Redis)
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, DB: RedisDatabases - 1})
+	defer client.Close()
+	if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	restart(t, s, s.Stop)
+	if got, err := client.Get(t.Context(), "key").Result(); err != nil || got != "value" {
+		t.Errorf("key after the restart = %q, %v; want value", got, err)
+	}
+	if !strings.Contains(s.Version, ".") {
+		t.Errorf("version = %q, want a number", s.Version)
+	}
+}
+
+func TestPostgresRunsForRootTooAndKeepsItsDataOverARestart(t *testing.T) {
+	t.Parallel()
+	s := startedFor(t, func(ctx context.Context) (*Server, error) {
+		bin, err := PostgresBin()
+		if err != nil {
+			return nil, err
+		}
+		return Postgres(ctx, bin)
+	})
+	exec := func(sql string) {
+		t.Helper()
+		conn, err := pgx.Connect(t.Context(), s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("create table kept (id int)")
+	restart(t, s, s.Stop)
+	exec("insert into kept values (1)")
+	restart(t, s, func() error { return s.end(syscall.SIGQUIT) }) // as a crash: recovery at the next start
+	exec("insert into kept values (2)")
+}
+
+func TestKafkaKeepsItsTopicsOverARestart(t *testing.T) {
+	t.Parallel()
+	s := startedFor(t, Kafka)
+	client := &kafka.Client{Addr: kafka.TCP(s.Addr), Transport: new(kafka.Transport)}
+	defer client.Transport.(*kafka.Transport).CloseIdleConnections()
+	made, err := client.CreateTopics(t.Context(), &kafka.CreateTopicsRequest{
+		Topics: []kafka.TopicConfig{{Topic: "kept", NumPartitions: 3, ReplicationFactor: 1}},
+	})
+	if err = errors.Join(err, made.Errors["kept"]); err != nil {
+		t.Fatal(err)
+	}
+	restart(t, s, s.Stop)
+	meta, err := client.Metadata(t.Context(), &kafka.MetadataRequest{Topics: []string{"kept"}})
+	if err != nil || len(meta.Topics) != 1 || len(meta.Topics[0].Partitions) != 3 {
+		t.Errorf("metadata after the restart = %+v, %v; want topic kept with 3 partitions", meta, err)
+	}
+}
+
+func TestAServerThatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	s := startedFor(t, Redis)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(s.dir + "/appendonlydir"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.dir+"/appendonlydir", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "appendonlydir") {
+		t.Errorf("starting redis on a broken directory = %v; want its own words about appendonlydir", err)
+	}
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s, err := Redis(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, ErrNotInstalled) {
+		t.Errorf("starting redis in an ended context = %v, %v; want context canceled", s, err)
+	}
+}
