@@ -9,7 +9,7 @@ type Event struct {
 	Actions   []Action // nil: all channels of the configured push; without repeats
 	Recipient Recipient
 	Params    map[string]Value
-	EventID   string
+	EventID   string // traced and logged, never the dedup identity
 
 	OccurredAt time.Time // zero when absent
 	NotBefore  time.Time // zero when absent
@@ -29,8 +29,20 @@ type Recipient struct {
 	OpenID string
 }
 
-// Value is one template value: a string, a number with its digits, or a boolean.
-type Value struct {
-	text    string // the string itself, or the literal as written
-	literal bool   // a number or boolean
+// Vars returns what a template may name: each param as text, and the event's own biz_type, biz_id, event_id and
+// occurred_at (RFC 3339), which win over a param of the same name. What is absent is not in it.
+func (e *Event) Vars() map[string]string {
+	vars := make(map[string]string, len(e.Params)+4)
+	for name, value := range e.Params {
+		vars[name] = value.String()
+	}
+	vars["biz_type"] = e.BizType
+	vars["biz_id"] = e.BizID
+	if e.EventID != "" {
+		vars["event_id"] = e.EventID
+	}
+	if !e.OccurredAt.IsZero() {
+		vars["occurred_at"] = e.OccurredAt.Format(time.RFC3339Nano)
+	}
+	return vars
 }

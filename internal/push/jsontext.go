@@ -1,0 +1,199 @@
+package push
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A member is one name and value of a JSON object.
+type member struct {
+	name  string          // unquoted
+	value json.RawMessage // as written
+}
+
+// An object is a JSON object in its order, names to the letter and repeats included; encoding/json alone would fold
+// the case of names.
+type object []member
+
+// readObject reads text as one JSON object. Its errors are *PoisonError, with field as the place.
+func readObject(text []byte, field string) (object, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	first, err := dec.Token()
+	if err == nil && first != json.Delim('{') && json.Valid(text) {
+		return nil, &PoisonError{ReasonNotObject, field, "one JSON object is wanted here"}
+	}
+	if err == nil && first != json.Delim('{') {
+		err = errors.New("neither an object nor JSON")
+	}
+	var o object
+	for err == nil && dec.More() {
+		var m member
+		m, err = readMember(dec)
+		o = append(o, m)
+	}
+	if err == nil {
+		_, err = dec.Token() // the closing brace
+	}
+	if err == nil {
+		if _, after := dec.Token(); !errors.Is(after, io.EOF) {
+			err = errors.New("more text after the object")
+		}
+	}
+	if err != nil {
+		at := strconv.FormatInt(dec.InputOffset(), 10)
+		return nil, &PoisonError{ReasonNotJSON, field, "no JSON from byte " + at + " on; send one JSON object"}
+	}
+	return o, nil
+}
+
+func readMember(dec *json.Decoder) (m member, err error) {
+	name, err := dec.Token()
+	if err != nil {
+		return member{}, err
+	}
+	m.name, _ = name.(string)
+	return m, dec.Decode(&m.value)
+}
+
+// last returns the values by name; of a repeated name the last counts.
+func (o object) last() map[string]json.RawMessage {
+	byName := make(map[string]json.RawMessage, len(o))
+	for _, m := range o {
+		byName[m.name] = m.value
+	}
+	return byName
+}
+
+// without returns the object without the members of these names.
+func (o object) without(names ...string) object {
+	return slices.DeleteFunc(slices.Clone(o), func(m member) bool { return slices.Contains(names, m.name) })
+}
+
+// text writes the object, cleaned (see clean). In a name U+FFFD stands for NUL as well: dropping it could turn an
+// unknown name into one of ours.
+func (o object) text() []byte {
+	text := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = appendQuoted(text, strings.ReplaceAll(m.name, "\x00", "\uFFFD"))
+		text = append(append(text, ':'), clean(m.value)...)
+	}
+	return append(text, '}')
+}
+
+// isNull reports whether a value is absent or null.
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || raw[0] == 'n' }
+
+// isNumber reports whether a valid JSON value is a number.
+func isNumber(raw json.RawMessage) bool {
+	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}
+
+// unquote reads a JSON string; false when raw is another type.
+func unquote(raw json.RawMessage) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
+}
+
+// clean makes JSON text fit for PostgreSQL: escaped NULs are dropped and escaped lone surrogates become U+FFFD. It
+// returns the text itself when there is nothing to clean. The text is valid JSON, so a backslash stands in a string.
+func clean(text []byte) []byte {
+	var out []byte // nil as long as nothing was cleaned
+	kept := 0      // text up to here is in out
+	replace := func(from, to int, with string) {
+		out = append(append(out, text[kept:from]...), with...)
+		kept = to
+	}
+	for i := 0; i < len(text); {
+		next := bytes.IndexByte(text[i:], '\\')
+		if next < 0 {
+			break
+		}
+		i += next
+		unit, ok := codeUnit(text[i:])
+		switch {
+		case !ok:
+			i += 2
+			continue
+		case unit == 0:
+			replace(i, i+6, "")
+		case unit >= 0xD800 && unit < 0xDC00:
+			if low, ok := codeUnit(text[i+6:]); ok && low >= 0xDC00 && low < 0xE000 {
+				i += 6
+			} else {
+				replace(i, i+6, `\ufffd`)
+			}
+		case unit >= 0xDC00 && unit < 0xE000:
+			replace(i, i+6, `\ufffd`)
+		}
+		i += 6
+	}
+	if out == nil && kept == 0 {
+		return text
+	}
+	return append(out, text[kept:]...)
+}
+
+// codeUnit reads a \uXXXX escape at the start of text.
+func codeUnit(text []byte) (uint64, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return unit, err == nil
+}
+
+// depth is how deep the arrays and objects of valid JSON text are nested.
+func depth(text []byte) int {
+	deepest, open, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			open++
+			deepest = max(deepest, open)
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return deepest
+}
+
+// appendQuoted writes s as a JSON string in one way only, that of RFC 8785: what need not be escaped is not. The
+// escapes of encoding/json have changed between Go releases, and a digest must not.
+func appendQuoted(dst []byte, s string) []byte {
+	const short = "\b\t\n\f\r\"\\"
+	const letters = "btnfr\"\\"
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, r := range s {
+		if i := strings.IndexRune(short, r); i >= 0 {
+			dst = append(dst, '\\', letters[i])
+		} else if r < ' ' {
+			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		} else {
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return append(dst, '"')
+}

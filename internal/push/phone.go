@@ -1,0 +1,62 @@
+package push
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// ErrBadPhone says that a text is no phone number that can get an SMS. No error of this package holds the number.
+var ErrBadPhone = errors.New("not a phone number")
+
+// chinaMobile is what an SMS can reach in mainland China. It is wider than libphonenumber's table on purpose: the
+// table lags behind newly opened ranges.
+var chinaMobile = regexp.MustCompile(`^\+861[3-9][0-9]{9}$`)
+
+const chinaCode = 86
+
+// NormalizePhone writes a phone number in E.164 (+8613800138000). A number without country code is read as one of
+// region (ISO 3166, "CN" when empty). Spaces, dashes, brackets, dots, full-width digits and invisible characters do
+// not matter; letters are refused. A number of mainland China must be a mobile one; of elsewhere it must be possible
+// there, since not every country's plan is known to the last range. The error is ErrBadPhone.
+func NormalizePhone(raw, region string) (string, error) {
+	if region == "" {
+		region = "CN"
+	}
+	if strings.ContainsFunc(raw, isForeignToPhone) {
+		return "", fmt.Errorf("%w: it has letters or signs that no number has", ErrBadPhone)
+	}
+	number, err := phonenumbers.Parse(strings.Map(dropInvisible, raw), region)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrBadPhone, err)
+	}
+	e164 := phonenumbers.Format(number, phonenumbers.E164)
+	if number.GetCountryCode() == chinaCode {
+		if !chinaMobile.MatchString(e164) {
+			return "", fmt.Errorf("%w: not a mobile number of mainland China", ErrBadPhone)
+		}
+		return e164, nil
+	}
+	if phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE {
+		return "", fmt.Errorf("%w: too short or too long for its country", ErrBadPhone)
+	}
+	return e164, nil
+}
+
+// isForeignToPhone reports whether r has no place in a phone number. Letters would be read as the digits of a
+// keypad or as an extension.
+func isForeignToPhone(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsControl(r) && !unicode.IsSpace(r) || strings.ContainsRune("*#;,=&@:", r)
+}
+
+// dropInvisible removes white space and format characters (zero-width space, joiners, direction marks, BOM).
+func dropInvisible(r rune) rune {
+	if unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
+}
