@@ -1,0 +1,104 @@
+package dedup
+
+import (
+	"context"
+	"time"
+
+	"pusher/internal/push"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Keys are the dedup keys in one Redis. Its methods take a batch, send it as one pipeline, and answer item by item: a
+// failure of one says nothing about the others. Safe for concurrent use.
+type Keys struct {
+	client redis.UniversalClient
+	lease  time.Duration
+
+	claim, renew, settle, release, repair, inspect script
+}
+
+// New returns the keys in the Redis of client. A claim holds for lease, counted in milliseconds by Redis's own clock.
+func New(client redis.UniversalClient, lease time.Duration) *Keys {
+	return &Keys{
+		client: client, lease: lease,
+		claim: newScript(claimLua), renew: newScript(renewLua), settle: newScript(settleLua),
+		release: newScript(releaseLua), repair: newScript(repairLua), inspect: newScript(inspectLua),
+	}
+}
+
+// Claim asks for the permission to try each delivery (rules C1 to C6). An answer that fails says nothing of the key:
+// claiming again with the same owner is safe.
+func (k *Keys) Claim(ctx context.Context, claims []push.Claim) []push.Grant {
+	calls := make([]call, len(claims))
+	for i, c := range claims {
+		retry := 0
+		if c.Retry != nil {
+			retry = c.Retry.Attempt
+		}
+		calls[i] = call{"claiming", k.claim, c.Key,
+			[]any{c.Owner, ms(k.lease), ms(c.Window), c.RecordTime.UnixMilli(), retry}}
+	}
+	grants := make([]push.Grant, len(claims))
+	for i, r := range k.run(ctx, calls) {
+		if r.err != nil {
+			grants[i].Err = r.err
+			continue
+		}
+		grants[i] = push.Grant{
+			Verdict:   push.Verdict(r.number(0)),
+			Before:    push.KeyState(r.number(1)),
+			Attempt:   int(r.number(2)),
+			LeaseLeft: time.Duration(r.number(3)) * time.Millisecond,
+		}
+	}
+	return grants
+}
+
+// Renew extends each claim that its owner still holds (rule N1). Not Mine: another owner, or nobody, has the key.
+func (k *Keys) Renew(ctx context.Context, holds []push.KeyHold) []push.KeyAnswer {
+	calls := make([]call, len(holds))
+	for i, h := range holds {
+		calls[i] = call{"renewing", k.renew, h.Key, []any{h.Owner, ms(k.lease)}}
+	}
+	return answers(k.run(ctx, calls))
+}
+
+// Release gives each claim back (rule R1): the key is again the earlier settled state, or gone. Mine also when nobody
+// holds the key any more.
+func (k *Keys) Release(ctx context.Context, holds []push.KeyHold) []push.KeyAnswer {
+	calls := make([]call, len(holds))
+	for i, h := range holds {
+		calls[i] = call{"releasing", k.release, h.Key, []any{h.Owner}}
+	}
+	return answers(k.run(ctx, calls))
+}
+
+// Settle makes each key that its owner holds say what the row said (rule K1), for its window from now. Mine also when
+// the key already says just that.
+func (k *Keys) Settle(ctx context.Context, settles []push.KeySettle) []push.KeyAnswer {
+	calls := make([]call, len(settles))
+	for i, s := range settles {
+		calls[i] = call{"settling", k.settle, s.Key, append([]any{s.Owner}, k.state(s.Settlement, s.Window)...)}
+	}
+	return answers(k.run(ctx, calls))
+}
+
+// state is a settlement as the scripts take it: state, attempt, settle time, life of the key.
+func (k *Keys) state(s push.Settlement, window time.Duration) []any {
+	return []any{int(s.State), s.Attempt, s.At.UnixMilli(), max(ms(window), ms(k.lease))}
+}
+
+func answers(replies []reply) []push.KeyAnswer {
+	out := make([]push.KeyAnswer, len(replies))
+	for i, r := range replies {
+		out[i] = push.KeyAnswer{Mine: r.number(0) == 1, Err: r.err}
+	}
+	return out
+}
+
+// ms is d in whole milliseconds, rounded up and never 0: a duration that is cut to 0 would make a key immortal, or a
+// lease none.
+func ms(d time.Duration) int64 {
+	return max(1, int64((d+time.Millisecond-1)/time.Millisecond))
+}

@@ -1,0 +1,99 @@
+package dedup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// call is one script on one key.
+type call struct {
+	doing string // a gerund for errors: "claiming"
+	script
+	key  string
+	args []any
+}
+
+// reply is what one call of a pipeline came to: the script's array, or its own failure.
+type reply struct {
+	items []any
+	err   error
+}
+
+// run sends the calls as one pipeline and returns a reply for each. NOSCRIPT comes per command (a restarted, flushed or
+// failed-over Redis knows no scripts): only those calls go again, with their source, which every node of a cluster takes.
+func (k *Keys) run(ctx context.Context, calls []call) []reply {
+	cmds := k.pipeline(ctx, calls, redis.Pipeliner.EvalSha, func(c call) string { return c.sha })
+	var again []call
+	var at []int
+	for i, cmd := range cmds {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			again, at = append(again, calls[i]), append(at, i)
+		}
+	}
+	for i, cmd := range k.pipeline(ctx, again, redis.Pipeliner.Eval, func(c call) string { return c.source }) {
+		cmds[at[i]] = cmd
+	}
+
+	replies := make([]reply, len(calls))
+	for i, cmd := range cmds {
+		items, err := cmd.Slice()
+		replies[i] = reply{items: items, err: calls[i].wrap(err)}
+	}
+	return replies
+}
+
+type eval func(p redis.Pipeliner, ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+
+// pipeline executes the calls in one round trip (in a cluster one a node). Each command carries its own error; what
+// Exec returns is only the first of them.
+func (k *Keys) pipeline(ctx context.Context, calls []call, eval eval, script func(call) string) []*redis.Cmd {
+	cmds := make([]*redis.Cmd, len(calls))
+	if len(calls) == 0 {
+		return cmds
+	}
+	pipe := k.client.Pipeline()
+	for i, c := range calls {
+		cmds[i] = eval(pipe, ctx, script(c), []string{c.key}, c.args...)
+	}
+	_, _ = pipe.Exec(ctx)
+	return cmds
+}
+
+// wrap names the call in its error. The dedup id is left out: it may be made of a phone or an openid.
+func (c call) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", c.doing, shown(c.key), err)
+}
+
+// shown is the key as errors show it: push:dedup:<biz_type>:…:<action>.
+func shown(key string) string {
+	parts := strings.Split(key, ":")
+	if len(parts) != 5 {
+		return "key"
+	}
+	parts[3] = "…"
+	return strings.Join(parts, ":")
+}
+
+// number is the i-th item of a script's array, which holds an integer there.
+func (r reply) number(i int) int64 {
+	if i >= len(r.items) {
+		return 0
+	}
+	n, _ := r.items[i].(int64)
+	return n
+}
+
+// text is the i-th item of a script's array, which holds a string there.
+func (r reply) text(i int) string {
+	if i >= len(r.items) {
+		return ""
+	}
+	s, _ := r.items[i].(string)
+	return s
+}

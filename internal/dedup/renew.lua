@@ -1,0 +1,11 @@
+-- Extends a claim: rule N1. A lease that is over, and that nobody took, is extended too: nothing happened meanwhile.
+-- KEYS[1]  the dedup key
+-- ARGV     1 owner, 2 lease, ms
+-- returns  {1}  the lease runs from now again
+--          {0}  not processing for this owner: nothing changed; cancel what has not left
+local owner, lease = ARGV[1], tonumber(ARGV[2])
+if not held(read(), owner) then return answer(false) end
+
+redis.call('HSET', key, 'l', clock() + lease)
+if redis.call('PTTL', key) < lease then redis.call('PEXPIRE', key, lease) end
+return answer(true)
