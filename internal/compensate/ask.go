@@ -1,0 +1,116 @@
+package compensate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pusher/internal/push"
+)
+
+// asksAtOnce is how many questions are out at providers at the same time.
+const asksAtOnce = 8
+
+// reply is what a provider said to one question.
+type reply struct {
+	found     bool
+	messageID string
+	err       error
+}
+
+// ask asks the providers about sends whose outcome is unknown and records those that were accepted after all: rule
+// Q5. A provider that does not answer is asked again with the next turn of the backoff.
+func (t *turn) ask(ctx context.Context) error {
+	if len(t.Askers) == 0 {
+		return nil
+	}
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		questions, err := t.Unknowns.Questions(ctx, t.Batch, t.Policy, t.askable())
+		if err != nil || len(questions) == 0 {
+			return push.Tally{}, err
+		}
+		replies := t.put(ctx, questions)
+		moved := push.Tally{Asked: len(questions)}
+		moved.Found, err = t.record(ctx, questions, replies)
+		if err != nil {
+			return moved, err
+		}
+		return moved, silence(replies)
+	})
+}
+
+// put puts the questions to their providers, a few at a time, and waits for all replies.
+func (t *turn) put(ctx context.Context, questions []push.Question) []reply {
+	replies := make([]reply, len(questions))
+	var group errgroup.Group
+	group.SetLimit(asksAtOnce)
+	for i, q := range questions {
+		group.Go(func() error {
+			replies[i] = t.find(ctx, q)
+			return nil
+		})
+	}
+	_ = group.Wait() // each reply carries its own error
+	return replies
+}
+
+func (t *turn) find(ctx context.Context, q push.Question) reply {
+	asker, ok := t.Askers[q.Provider]
+	if !ok {
+		return reply{err: fmt.Errorf("nobody to ask for provider %q", q.Provider)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(t.Policy.SMS.Timeout, time.Second))
+	defer cancel()
+	found, id, err := asker.Find(ctx, q)
+	return reply{found: found, messageID: id, err: err}
+}
+
+// record writes what was found as accepted (rule P1: whoever owns the row). It writes even when the pass is told to
+// stop: an acceptance that is known must not be forgotten.
+func (t *turn) record(ctx context.Context, questions []push.Question, replies []reply) (int, error) {
+	var results []push.Result
+	for i, r := range replies {
+		if r.err == nil && r.found {
+			q := questions[i]
+			results = append(results, push.Result{
+				ID: q.ID, Attempt: q.Attempt, Class: push.Accepted, Provider: q.Provider, MessageID: r.messageID,
+			})
+		}
+	}
+	if len(results) == 0 {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Call)
+	defer cancel()
+	found := 0
+	var failed error
+	for _, a := range t.Unknowns.Record(ctx, results) {
+		switch {
+		case a.Err != nil:
+			failed = fmt.Errorf("recording what was found: %w", a.Err)
+		case a.Row.Status == push.Sent:
+			found++
+		}
+	}
+	return found, failed
+}
+
+// silence sums up the replies that were none, by the first of them.
+func silence(replies []reply) error {
+	var first error
+	n := 0
+	for _, r := range replies {
+		if r.err != nil {
+			n++
+			if first == nil {
+				first = r.err
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return fmt.Errorf("%d of %d questions went unanswered, the first: %w", n, len(replies), first)
+}

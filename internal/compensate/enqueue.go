@@ -1,0 +1,85 @@
+package compensate
+
+import (
+	"context"
+	"errors"
+
+	"pusher/internal/push"
+)
+
+// sweep takes up stale sends: rule Q3.
+func (t *turn) sweep(ctx context.Context) error {
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		pokes, moved, err := t.Sweeper.SweepStale(ctx, t.Batch, t.Policy)
+		if err != nil {
+			return moved, err
+		}
+		return moved, t.poke(ctx, pokes)
+	})
+}
+
+// repeat sends again what the provider itself keeps from doubling: rule Q4.
+func (t *turn) repeat(ctx context.Context) error {
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		pokes, err := t.Sweeper.RepeatUnknown(ctx, t.Batch, t.Policy)
+		return t.poked(ctx, push.Tally{Repeated: len(pokes)}, pokes, err)
+	})
+}
+
+// resend sends again what policy says so of, after the asking: rule Q5.
+func (t *turn) resend(ctx context.Context) error {
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		pokes, err := t.Unknowns.Resend(ctx, t.Batch, t.Policy, t.askable())
+		return t.poked(ctx, push.Tally{Resent: len(pokes)}, pokes, err)
+	})
+}
+
+// requeue brings back what failed or was put off: rule Q1.
+func (t *turn) requeue(ctx context.Context) error {
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		pokes, err := t.Queue.Requeue(ctx, t.Batch, t.Policy)
+		return t.poked(ctx, push.Tally{Requeued: len(pokes)}, pokes, err)
+	})
+}
+
+// republish publishes again what a crash or a lost message left queued: rule Q2.
+func (t *turn) republish(ctx context.Context) error {
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		pokes, err := t.Queue.Unpublished(ctx, t.Batch, t.patience())
+		return t.poked(ctx, push.Tally{Republished: len(pokes)}, pokes, err)
+	})
+}
+
+// poked publishes what a statement has just queued, unless the statement itself failed.
+func (t *turn) poked(ctx context.Context, moved push.Tally, pokes []push.Poke, err error) (push.Tally, error) {
+	if err != nil {
+		return moved, err
+	}
+	return moved, t.poke(ctx, pokes)
+}
+
+// poke publishes the rows' retry messages and notes it in the rows. They are committed as queued already, so nothing
+// is lost whatever happens here: a row without its note is published again after the patience. A pass that is told
+// to stop still publishes the batch in hand.
+func (t *turn) poke(ctx context.Context, pokes []push.Poke) error {
+	if len(pokes) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Call)
+	defer cancel()
+	done, err := write(ctx, t.Publisher, pokes, func(p push.Poke) (push.Record, error) {
+		return p.Record(t.RetryTopic)
+	})
+	return errors.Join(err, t.Queue.MarkPublished(ctx, chosen(pokes, done)))
+}
+
+// chosen returns the items that done marks.
+func chosen[T any](items []T, done []bool) []T {
+	var some []T
+	for i, item := range items {
+		if done[i] {
+			some = append(some, item)
+		}
+	}
+	return some
+}

@@ -1,0 +1,140 @@
+package compensate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"pusher/internal/push"
+)
+
+// Config is what a pass needs to know; every field is required.
+type Config struct {
+	Policy          push.Policy
+	RetryTopic      string
+	DeadLetterTopic string
+	Batch           int              // rows a statement
+	Budget          time.Duration    // a pass takes up no new batch after this long; the next pass goes on
+	Call            time.Duration    // the longest that writing one batch to Kafka may take
+	Now             func() time.Time // measures the budget only: row times are PostgreSQL's
+}
+
+// Ports is the world of a pass. *store.Store is all of them but the last two.
+type Ports struct {
+	Queue     Queue
+	Sweeper   Sweeper
+	Unknowns  Unknowns
+	Ender     Ender
+	Letterbox Letterbox
+	Forecast  Forecast
+	Publisher Publisher
+	Askers    map[string]Asker // by provider name; one that is missing is never asked
+}
+
+// Pass is one turn of the compensator over the whole push log. Its methods may be called again and again, and by
+// several processes at once.
+type Pass struct {
+	Config
+	Ports
+}
+
+// New makes a pass.
+func New(c Config, p Ports) *Pass { return &Pass{Config: c, Ports: p} }
+
+// Summary is what one pass did, or with DryRun would do.
+type Summary struct {
+	push.Tally
+
+	DryRun     bool `json:"dry_run"`
+	Unfinished bool `json:"unfinished"` // the budget ended first; the rest is for the next pass
+}
+
+// turn is one run of a pass.
+type turn struct {
+	*Pass
+
+	until time.Time
+	sum   Summary
+}
+
+// Run goes through every step once, each in bounded batches until nothing is due. What a failed step could not do
+// is in the error, what was done is in the summary all the same.
+func (p *Pass) Run(ctx context.Context) (Summary, error) {
+	t := &turn{Pass: p, until: p.Now().Add(p.Budget)}
+	steps := []struct {
+		doing string
+		do    func(context.Context) error
+	}{
+		{"sweeping stale sends", t.sweep},
+		{"giving up", t.giveUp},
+		{"repeating unknown sends", t.repeat},
+		{"asking about unknown sends", t.ask},
+		{"resending unknown sends", t.resend},
+		{"counting held sends", t.held},
+		{"re-queueing", t.requeue},
+		{"publishing again", t.republish},
+		{"writing dead letters", t.letters},
+	}
+	var failed []error
+	for _, step := range steps {
+		if err := step.do(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", step.doing, err))
+		}
+		if ctx.Err() != nil {
+			failed = append(failed, fmt.Errorf("stopping the pass: %w", context.Cause(ctx)))
+			break
+		}
+	}
+	return t.sum, errors.Join(failed...)
+}
+
+// DryRun tells what a pass would do now, and changes nothing.
+func (p *Pass) DryRun(ctx context.Context) (Summary, error) {
+	tally, err := p.Forecast.Due(ctx, p.Policy, p.askable(), p.patience())
+	if err != nil {
+		return Summary{DryRun: true}, fmt.Errorf("counting what is due: %w", err)
+	}
+	return Summary{Tally: tally, DryRun: true}, nil
+}
+
+// askable names the providers that can be asked.
+func (p *Pass) askable() []string { return slices.Sorted(maps.Keys(p.Askers)) }
+
+// patience is how long a retry message may be on its way before it is published again (rule Q2).
+func (p *Pass) patience() time.Duration { return 2 * p.Policy.Lease }
+
+// batches calls step until it reports that it moved nothing, or the budget ends.
+func (t *turn) batches(ctx context.Context, step func(context.Context) (push.Tally, error)) error {
+	for t.Now().Before(t.until) {
+		moved, err := step(ctx)
+		t.sum.Add(moved)
+		if err != nil {
+			return err
+		}
+		if moved == (push.Tally{}) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return nil // Run says why
+		}
+	}
+	t.sum.Unfinished = true
+	return nil
+}
+
+// giveUp closes what is over: rule Q6.
+func (t *turn) giveUp(ctx context.Context) error {
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		return t.Ender.GiveUp(ctx, t.Batch, t.Policy)
+	})
+}
+
+// held counts what waits for an operator: the alarm of rule Q5.
+func (t *turn) held(ctx context.Context) error {
+	n, err := t.Unknowns.Held(ctx, t.Policy)
+	t.sum.Held = n
+	return err
+}

@@ -1,0 +1,61 @@
+package compensate
+
+import (
+	"context"
+	"time"
+
+	"pusher/internal/push"
+)
+
+// Queue brings rows back onto the retry topic (rules Q1, Q2). Each call takes at most limit rows that no other pass
+// has in hand, and has committed when it answers.
+type Queue interface {
+	Requeue(ctx context.Context, limit int, p push.Policy) ([]push.Poke, error)
+	Unpublished(ctx context.Context, limit int, patience time.Duration) ([]push.Poke, error)
+	MarkPublished(ctx context.Context, pokes []push.Poke) error
+}
+
+// Sweeper takes up what a pusher left behind (rules Q3, Q4): rows queued again come back as pokes, the others are
+// only counted.
+type Sweeper interface {
+	SweepStale(ctx context.Context, limit int, p push.Policy) ([]push.Poke, push.Tally, error)
+	RepeatUnknown(ctx context.Context, limit int, p push.Policy) ([]push.Poke, error)
+}
+
+// Unknowns is what may have been sent (rule Q5). Questions puts off the next question about each row it returns, so
+// that nobody else asks the same.
+type Unknowns interface {
+	Questions(ctx context.Context, limit int, p push.Policy, providers []string) ([]push.Question, error)
+	Record(ctx context.Context, results []push.Result) []push.Answer
+	Resend(ctx context.Context, limit int, p push.Policy, providers []string) ([]push.Poke, error)
+	Held(ctx context.Context, p push.Policy) (int, error)
+}
+
+// Ender gives up (rule Q6).
+type Ender interface {
+	GiveUp(ctx context.Context, limit int, p push.Policy) (push.Tally, error)
+}
+
+// Letterbox holds the dead letters that are due (rule Q7). Letters hands at most limit of them to write, which says
+// of each whether it is written; those are due no longer. No other pass gets them in between.
+type Letterbox interface {
+	Letters(ctx context.Context, limit int, write WriteLetters) (n int, err error)
+}
+
+// WriteLetters writes letters and says of each whether it is written; the error is about those that are not.
+type WriteLetters = func(ctx context.Context, due []push.Letter) (done []bool, err error)
+
+// Forecast tells what a pass would do, and changes nothing.
+type Forecast interface {
+	Due(ctx context.Context, p push.Policy, providers []string, patience time.Duration) (push.Tally, error)
+}
+
+// Publisher writes records to their topics, acknowledged by all replicas: all of them, or an error.
+type Publisher interface {
+	Publish(ctx context.Context, records []push.Record) error
+}
+
+// Asker asks a provider what became of a send whose outcome is unknown. Not found proves nothing.
+type Asker interface {
+	Find(ctx context.Context, q push.Question) (found bool, messageID string, err error)
+}
