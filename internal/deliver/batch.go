@@ -1,0 +1,83 @@
+package deliver
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// batcher gathers single calls into batches. Nothing waits for a timer: an idle batcher sends a call at once, and
+// while its runners are out, further calls gather, so that batches grow with the load.
+type batcher[Q, A any] struct {
+	calls chan call[Q, A]
+	do    func(context.Context, []Q) []A // answers item by item, in order
+	most  int                            // items a batch
+	limit time.Duration                  // the longest one batch may take
+}
+
+type call[Q, A any] struct {
+	ask    Q
+	answer chan<- A
+}
+
+func newBatcher[Q, A any](most int, limit time.Duration, do func(context.Context, []Q) []A) *batcher[Q, A] {
+	return &batcher[Q, A]{calls: make(chan call[Q, A], most), do: do, most: most, limit: limit}
+}
+
+// ask hands one item over and waits for its answer. It gives up only while the item has not been taken into a
+// batch's queue: from then on the answer comes, bounded by the batch's limit, so that no write is left in doubt by
+// our own impatience.
+func (b *batcher[Q, A]) ask(ctx context.Context, q Q) (A, error) {
+	answer := make(chan A, 1)
+	select {
+	case b.calls <- call[Q, A]{ask: q, answer: answer}:
+		return <-answer, nil
+	case <-ctx.Done():
+		var none A
+		return none, context.Cause(ctx)
+	}
+}
+
+// start runs n runners until stop closes and the queue is empty; wg waits for them.
+func (b *batcher[Q, A]) start(ctx context.Context, wg *sync.WaitGroup, stop <-chan struct{}, n int) {
+	for range n {
+		wg.Go(func() {
+			for b.step(ctx, stop) {
+			}
+		})
+	}
+}
+
+// step runs one batch: it waits for a first call, then takes what has gathered. It returns false when stop is closed.
+func (b *batcher[Q, A]) step(ctx context.Context, stop <-chan struct{}) bool {
+	var batch []call[Q, A]
+	select {
+	case c := <-b.calls:
+		batch = append(batch, c)
+	case <-stop:
+		return false
+	}
+	for len(batch) < b.most {
+		select {
+		case c := <-b.calls:
+			batch = append(batch, c)
+			continue
+		default:
+		}
+		break
+	}
+	b.flush(ctx, batch)
+	return true
+}
+
+func (b *batcher[Q, A]) flush(ctx context.Context, batch []call[Q, A]) {
+	asks := make([]Q, len(batch))
+	for i, c := range batch {
+		asks[i] = c.ask
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.limit)
+	defer cancel()
+	for i, a := range b.do(ctx, asks) {
+		batch[i].answer <- a
+	}
+}

@@ -1,0 +1,142 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"pusher/internal/push"
+)
+
+// batchMost bounds one batch at Redis or PostgreSQL.
+const batchMost = 300
+
+// errOver is the cause of everything cut off after the grace period.
+var errOver = errors.New("the grace period is over")
+
+// Deliverer takes records through the pipeline. Handle feeds it; Quiesce and then Close end it.
+type Deliverer struct {
+	cfg Config
+
+	claims   *batcher[push.Claim, push.Grant]
+	settles  *batcher[push.KeySettle, push.KeyAnswer]
+	releases *batcher[push.KeyHold, push.KeyAnswer]
+	intents  *batcher[push.Intent, push.Answer]
+	lost     *batcher[push.Intent, push.Answer]
+	looks    *batcher[push.Lookup, push.Answer]
+	results  *batcher[push.Result, push.Answer]
+	undos    *batcher[push.Held, push.Answer]
+	repeats  *batcher[push.Held, push.Answer]
+
+	flights  *flights
+	watchdog *watchdog
+	room     *semaphore.Weighted // deliveries admitted
+	bytes    *semaphore.Weighted // bytes of their records
+	slots    *semaphore.Weighted // requests out at providers
+
+	life     context.Context //nolint:containedctx // the process's own life: SIGTERM must not end a write that matters
+	end      context.CancelCauseFunc
+	stopping chan struct{} // closed by Quiesce: what has not left is given back
+	quiesce  sync.Once
+	halt     chan struct{} // closed by Close: the batchers and the watchdog end
+	close    sync.Once
+	work     sync.WaitGroup // deliveries under way; Close waits for them
+	crew     sync.WaitGroup // batchers and watchdog; Close waits for them
+}
+
+// New starts a Deliverer on its two stores.
+func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
+	life, end := context.WithCancelCause(context.Background())
+	d := &Deliverer{
+		cfg:      cfg,
+		claims:   newBatcher(batchMost, cfg.Call, keys.Claim),
+		settles:  newBatcher(batchMost, cfg.Call, keys.Settle),
+		releases: newBatcher(batchMost, cfg.Call, keys.Release),
+		intents:  newBatcher(batchMost, cfg.Call, intents.Intend),
+		lost:     newBatcher(batchMost, cfg.Call, intents.UndoLost),
+		looks:    newBatcher(batchMost, cfg.Call, intents.Look),
+		results:  newBatcher(batchMost, cfg.Call, results.Record),
+		undos:    newBatcher(batchMost, cfg.Call, results.Undo),
+		repeats:  newBatcher(batchMost, cfg.Call, results.Repeat),
+		flights:  newFlights(),
+		room:     semaphore.NewWeighted(int64(cfg.Waiting)),
+		bytes:    semaphore.NewWeighted(cfg.WaitingBytes),
+		slots:    semaphore.NewWeighted(int64(cfg.InFlight)),
+		life:     life,
+		end:      end,
+		stopping: make(chan struct{}),
+		halt:     make(chan struct{}),
+	}
+	d.watchdog = &watchdog{
+		keys: keys, rows: results, every: cfg.Lease / 3, limit: cfg.Call, now: cfg.Now,
+		holds: make(map[*hold]struct{}),
+	}
+	d.start()
+	return d
+}
+
+// start puts the crew to work: two runners where the hot path goes, so that one batch forms while the other is out.
+func (d *Deliverer) start() {
+	d.claims.start(d.life, &d.crew, d.halt, 2)
+	d.intents.start(d.life, &d.crew, d.halt, 2)
+	d.results.start(d.life, &d.crew, d.halt, 2)
+	d.settles.start(d.life, &d.crew, d.halt, 2)
+	d.releases.start(d.life, &d.crew, d.halt, 1)
+	d.lost.start(d.life, &d.crew, d.halt, 1)
+	d.looks.start(d.life, &d.crew, d.halt, 1)
+	d.undos.start(d.life, &d.crew, d.halt, 1)
+	d.repeats.start(d.life, &d.crew, d.halt, 1)
+	d.crew.Go(func() { d.watchdog.run(d.life, d.halt) })
+}
+
+// Quiesce begins the end: claims whose request has not left are undone and given back, requests that are out end in
+// their own time. It returns at once and may be called again.
+func (d *Deliverer) Quiesce() { d.quiesce.Do(func() { close(d.stopping) }) }
+
+// Close waits for what is under way, at most until ctx ends; then it cuts the rest off: rows left sending are looked
+// after by the compensator. Handle must not be called any more.
+func (d *Deliverer) Close(ctx context.Context) error {
+	d.Quiesce()
+	idle := make(chan struct{})
+	go func() { // ends when work does, which end forces below
+		d.work.Wait()
+		close(idle)
+	}()
+	var err error
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	d.end(errOver)
+	<-idle
+	d.close.Do(func() { close(d.halt) })
+	d.crew.Wait()
+	return err
+}
+
+func (d *Deliverer) isStopping() bool {
+	select {
+	case <-d.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits for wait, or less when ctx ends or, with eager, when Quiesce is called. It reports whether it waited to
+// the end.
+func (d *Deliverer) pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-d.stopping:
+	}
+	return false
+}

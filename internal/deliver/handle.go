@@ -1,0 +1,76 @@
+package deliver
+
+import (
+	"context"
+	"sync"
+
+	"pusher/internal/push"
+)
+
+// Handle takes one record in: it decodes it, plans its deliveries and starts them, and returns as soon as they are
+// under way. It blocks while there is no room for them (number and bytes). A *push.PoisonError says that the record
+// can never become an event, push.ErrTombstone that there is none; any other error that it was not taken in.
+//
+// done is called once, when every delivery of the record has a row that somebody looks after (docs/protocol.md,
+// section 1, step 7); it is never called when ctx, the life of the Kafka generation, ends before that. A poison error
+// given to done says that PostgreSQL refuses the record for its own data.
+func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error)) error {
+	deliveries, err := d.plan(r)
+	if err != nil {
+		return err
+	}
+	leave, err := d.enter(ctx, r, len(deliveries))
+	if err != nil {
+		return err
+	}
+	group := &party{left: len(deliveries), done: func(err error, all bool) {
+		leave()
+		if all {
+			done(err)
+		}
+	}}
+	for _, del := range deliveries {
+		d.work.Go(func() { group.leave(d.deliver(ctx, del)) })
+	}
+	return nil
+}
+
+// enter waits for room for n deliveries and the record's bytes; leave gives it back.
+func (d *Deliverer) enter(ctx context.Context, r push.Record, n int) (leave func(), err error) {
+	count := min(int64(n), int64(d.cfg.Waiting))
+	size := min(int64(len(r.Value)+len(r.Key)), d.cfg.WaitingBytes)
+	if err := d.room.Acquire(ctx, count); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := d.bytes.Acquire(ctx, size); err != nil {
+		d.room.Release(count)
+		return nil, context.Cause(ctx)
+	}
+	return func() {
+		d.room.Release(count)
+		d.bytes.Release(size)
+	}, nil
+}
+
+// party is the deliveries of one record: the last to leave says how it went.
+type party struct {
+	mu   sync.Mutex
+	left int   // guarded by mu
+	kept bool  // guarded by mu; some delivery is not taken care of
+	err  error // guarded by mu; some delivery is refused for its own data
+	done func(err error, all bool)
+}
+
+// leave counts one delivery out.
+func (p *party) leave(taken bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left--
+	p.kept = p.kept || !taken
+	if err != nil {
+		p.err = err
+	}
+	if p.left == 0 {
+		p.done(p.err, !p.kept)
+	}
+}

@@ -1,0 +1,55 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rs/zerolog"
+
+	"pusher/internal/push"
+)
+
+// event puts the delivery's stable fields on a log line; no address is among them.
+func (t *turn) event(e *zerolog.Event) *zerolog.Event {
+	return e.Str("biz_type", t.del.BizType).Str("biz_id", t.del.BizID).Str("action", string(t.del.Action)).
+		Str("topic", t.del.Origin.Topic).Int("partition", t.del.Origin.Partition).Int64("offset", t.del.Origin.Offset)
+}
+
+// duplicate notes a message discarded, and by what.
+func (t *turn) duplicate(by string, state push.KeyState) {
+	t.d.cfg.Meter.Duplicate(t.del.Action, by)
+	t.event(t.d.cfg.Log.Debug()).Str("by", by).Stringer("key_state", state).Msg("duplicate discarded")
+}
+
+// decided notes what an attempt came to.
+func (t *turn) decided(result push.Result, row push.Row) {
+	if row.Owner != "" && row.Owner != t.owner {
+		t.d.cfg.Meter.LeaseLost(t.del.Action)
+	}
+	level := zerolog.DebugLevel
+	if result.Class != push.Accepted {
+		level = zerolog.InfoLevel
+	}
+	t.event(t.d.cfg.Log.WithLevel(level)).Int("round", row.Round).Int("attempt", result.Attempt).
+		Str("provider", result.Provider).Stringer("class", result.Class).Str("code", result.Code).
+		Str("status", string(row.Status)).Msg("attempt ended")
+}
+
+// gaveBack notes an intent undone before anything left.
+func (t *turn) gaveBack(row push.Row) {
+	t.event(t.d.cfg.Log.Info()).Int("round", row.Round).Int("attempt", row.Attempt).
+		Str("status", string(row.Status)).Msg("attempt given back unsent")
+}
+
+// trouble notes a dependency's error; the loop around it goes on. What the end of the process cut off is no trouble.
+func (t *turn) trouble(err error, doing string) {
+	if err == nil || errors.Is(err, errOver) || errors.Is(err, context.Canceled) {
+		return
+	}
+	t.event(t.d.cfg.Log.Warn()).Err(err).Str("doing", doing).Msg("dependency away, trying again")
+}
+
+// refusal is the poison of a record that PostgreSQL refuses for its own data.
+func refusal(err error) error {
+	return &push.PoisonError{Reason: push.ReasonRefused, Detail: "the push log refuses the event's own data: " + err.Error()}
+}

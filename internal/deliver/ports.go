@@ -1,0 +1,49 @@
+package deliver
+
+import (
+	"context"
+	"time"
+
+	"pusher/internal/push"
+)
+
+// Keys is the fast arbiter, Redis. Each call answers item by item.
+type Keys interface {
+	Claim(ctx context.Context, claims []push.Claim) []push.Grant
+	Settle(ctx context.Context, settles []push.KeySettle) []push.KeyAnswer
+	Release(ctx context.Context, holds []push.KeyHold) []push.KeyAnswer
+	Renew(ctx context.Context, holds []push.KeyHold) []push.KeyAnswer
+}
+
+// Intents is the truth before a send, PostgreSQL.
+type Intents interface {
+	Intend(ctx context.Context, intents []push.Intent) []push.Answer
+	UndoLost(ctx context.Context, intents []push.Intent) []push.Answer
+	Look(ctx context.Context, lookups []push.Lookup) []push.Answer
+}
+
+// Results is the memory after a send, PostgreSQL.
+type Results interface {
+	Record(ctx context.Context, results []push.Result) []push.Answer
+	Undo(ctx context.Context, held []push.Held) []push.Answer
+	Repeat(ctx context.Context, held []push.Held) []push.Answer
+	Renew(ctx context.Context, held []push.Held) []push.KeyAnswer
+}
+
+// Sender sends one message through one provider. Its error is a *push.Failure, or is read as ambiguous.
+type Sender interface {
+	Send(ctx context.Context, m push.Message) (push.Acceptance, error)
+	Provider() string
+}
+
+// Meter counts what happened.
+type Meter interface {
+	// Duplicate is a message discarded: by "redis", by "row".
+	Duplicate(a push.Action, by string)
+	// Attempt is one request at a provider.
+	Attempt(a push.Action, provider string, c push.Class, took time.Duration)
+	// Row is what a delivery's row said when its turn ended.
+	Row(a push.Action, provider string, s push.Status)
+	// LeaseLost is a claim found in another owner's hands.
+	LeaseLost(a push.Action)
+}

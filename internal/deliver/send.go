@@ -1,0 +1,171 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"pusher/internal/push"
+)
+
+// send takes a row that is ours to its result: each attempt of it is fenced, sent, and written; an ambiguous attempt
+// on a windowed channel is repeated inside the window (rule P4). It returns the row's last word, and false when the
+// process ended before there was one.
+func (t *turn) send(row push.Row) (push.Row, bool) {
+	asked := t.d.cfg.Now()
+	for repeats := 0; ; repeats++ {
+		t.hold.sending(t.held(row))
+		message, err := t.message(row)
+		if err != nil {
+			return t.record(t.failed(row, &push.Failure{Class: push.Permanent, Code: "event_unreadable", Err: err}))
+		}
+		result, left := t.try(row, asked, message)
+		if !left {
+			return t.undo(row)
+		}
+		var answered bool
+		if row, answered = t.record(result); !answered || !t.mayRepeat(row, repeats) {
+			return row, answered
+		}
+		asked = t.d.cfg.Now()
+		if row, answered = t.repeat(row); !answered || !row.MayBeSent(t.owner) {
+			return row, answered
+		}
+	}
+}
+
+// try makes one attempt. Proof that nothing left is tried again at once a few times, each behind its own fence. It
+// reports false when the fence is closed and nothing left: the caller undoes the row (rule U1).
+func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Result, bool) {
+	leave, ok := t.slot()
+	if !ok {
+		return push.Result{}, false
+	}
+	defer leave()
+	for n := 0; ; n++ {
+		if !t.fence(row, asked) {
+			return push.Result{}, false
+		}
+		accepted, err := t.call(message)
+		if err == nil {
+			return t.accepted(row, accepted), true
+		}
+		failure := push.FailureOf(err)
+		if !failure.Unsent || failure.Class != push.NotSent || n >= t.d.cfg.InlineRetries {
+			return t.failed(row, failure), true
+		}
+		if !t.d.pause(t.d.life, againFirst<<n) {
+			return push.Result{}, false
+		}
+	}
+}
+
+// slot waits for one of the requests that may be out at once. What waits longer than a lease is given back and comes
+// again through the compensator. The inbox is no provider: it needs none.
+func (t *turn) slot() (leave func(), ok bool) {
+	if t.del.Action.Capability() == push.Transactional {
+		return func() {}, true
+	}
+	if t.d.slots.TryAcquire(1) {
+		return func() { t.d.slots.Release(1) }, true
+	}
+	ctx, cancel := context.WithTimeout(t.d.life, t.d.cfg.Lease)
+	defer cancel()
+	go func() { // ends with ctx
+		select {
+		case <-t.d.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if t.d.slots.Acquire(ctx, 1) != nil {
+		return nil, false
+	}
+	return func() { t.d.slots.Release(1) }, true
+}
+
+// fence is the last look before a request leaves (rule F1): enough of the lease left for the timeout, of the window
+// too when the request repeats one that may have been accepted, and the event not past its time.
+func (t *turn) fence(row push.Row, asked time.Time) bool {
+	now := t.d.cfg.Now()
+	channel := t.d.cfg.Channels[t.del.Action]
+	if t.d.isStopping() || t.lease.left() < channel.Timeout {
+		return false
+	}
+	if row.Ambiguous && t.del.Action.Capability() == push.Windowed {
+		if channel.ResendWithin-row.AmbiguousAge-elapsed(asked, now) < channel.Timeout {
+			return false
+		}
+	}
+	expires := t.del.Event.ExpiresAt
+	return expires.IsZero() || now.Before(expires)
+}
+
+// call makes the request under the channel's timeout and measures it. A sender that panics may have sent.
+func (t *turn) call(message push.Message) (accepted push.Acceptance, err error) {
+	channel := t.d.cfg.Channels[t.del.Action]
+	if channel.Sender == nil {
+		return accepted, &push.Failure{Class: push.Permanent, Code: "action_not_configured", Message: "the channel is no longer configured"}
+	}
+	ctx, cancel := context.WithTimeout(t.d.life, channel.Timeout)
+	defer cancel()
+	began := t.d.cfg.Now()
+	defer func() {
+		if r := recover(); r != nil {
+			err = &push.Failure{Class: push.Ambiguous, Code: "panic", Message: fmt.Sprintf("the sender panicked: %T", r)}
+		}
+		class := push.Accepted
+		if err != nil {
+			class = push.FailureOf(err).Class
+		}
+		t.d.cfg.Meter.Attempt(t.del.Action, channel.Sender.Provider(), class, t.d.cfg.Now().Sub(began))
+	}()
+	return channel.Sender.Send(ctx, message)
+}
+
+// message says what to send. A retry, and the repeat of somebody else's attempt, send what the row remembers, not
+// what a message claims: the provider's own dedup, and the reader, see one and the same message.
+func (t *turn) message(row push.Row) (push.Message, error) {
+	event, to := t.del.Event, t.intent.RecipientFull
+	if row.Event != nil {
+		remembered, err := push.Decode(push.Record{Value: row.Event, Origin: t.del.Origin})
+		if err != nil {
+			return push.Message{}, fmt.Errorf("reading the row's event: %w", err)
+		}
+		t.del.Event, event, to = remembered, remembered, row.Recipient
+	}
+	return push.Message{
+		BizType: t.del.BizType, Reference: t.del.Reference(row.Round), Recipient: to, Vars: event.Vars(),
+	}, nil
+}
+
+func (t *turn) held(row push.Row) push.Held {
+	return push.Held{
+		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Lease: t.d.cfg.Lease,
+		ResendWithin: t.d.cfg.Channels[t.del.Action].ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts,
+	}
+}
+
+func (t *turn) accepted(row push.Row, a push.Acceptance) push.Result {
+	return push.Result{
+		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Class: push.Accepted,
+		Provider: a.Provider, MessageID: a.MessageID, Inbox: a.Inbox,
+	}
+}
+
+// failed says what a failure leads to; a wait that the provider named goes before our own backoff.
+func (t *turn) failed(row push.Row, f *push.Failure) push.Result {
+	wait := f.Wait
+	if wait == 0 {
+		wait = t.d.cfg.Backoff.Wait(row.RetriesUsed+1, rand.Float64())
+	}
+	text := f.Message
+	if text == "" && f.Err != nil {
+		text = f.Err.Error()
+	}
+	return push.Result{
+		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Class: f.Class,
+		Provider: row.Provider, Code: f.Code, Message: text, Wait: wait,
+	}
+}

@@ -1,0 +1,238 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pusher/internal/push"
+)
+
+func TestDeliveryGoesClaimIntentSendResultSettle(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"claim", "intend", "send", "record", "settle"}
+	if !slices.Equal(w.calls, want) {
+		t.Errorf("calls = %v, want %v", w.calls, want)
+	}
+	if got := w.row(t).Status; got != push.Sent {
+		t.Errorf("row is %s, want sent", got)
+	}
+	if to := w.sent[0].Recipient; to != "+8613800138000" {
+		t.Errorf("sent to %q, want the phone in E.164", to)
+	}
+}
+
+func TestRuleC2DuplicateIsDiscarded(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	d := w.start(t, w.config())
+	for range 2 {
+		if err := handle(t, d, "sms"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.sent) != 1 {
+		t.Errorf("%d sends, want 1", len(w.sent))
+	}
+}
+
+func TestRowDecidesWhenRedisGrantsEverybody(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	d := w.start(t, w.config())
+	for range 2 {
+		if err := handle(t, d, "sms"); err != nil {
+			t.Fatal(err)
+		}
+		clear(w.keys) // Redis forgets
+	}
+	if len(w.sent) != 1 {
+		t.Errorf("%d sends, want 1", len(w.sent))
+	}
+}
+
+func TestRuleC6BusyKeepsTheMessageUntilTheRowIsSettled(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	key := push.Identity{BizType: "viewed", RuleVersion: "v1", DedupID: "1", Action: push.SMS}.Key()
+	w.keys[key], w.owners[key] = push.KeyProcessing, "other"
+	d := w.start(t, w.config())
+	done := make(chan error, 1)
+	if err := d.Handle(t.Context(), record("sms"), func(err error) { done <- err }); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return w.count("claim") >= 3 })
+	select {
+	case <-done:
+		t.Fatal("the record was done while no row existed")
+	default:
+	}
+	w.mu.Lock()
+	w.rows[key] = &push.Row{ID: 1, Round: 1, Attempt: 1, Status: push.Sent}
+	w.mu.Unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if len(w.sent) != 0 {
+		t.Error("a busy delivery was sent")
+	}
+}
+
+func TestRuleI4RowHeldByAnotherKeepsTheMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	looks := 0
+	w.takeOver = func(r *push.Row) {
+		if looks++; looks < 3 {
+			r.Owner, r.LeaseLeft = "other", time.Minute
+			return
+		}
+		r.Status = push.Sent
+	}
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.sent) != 0 || w.count("release") != 2 {
+		t.Errorf("%d sends and %d releases, want 0 and 2", len(w.sent), w.count("release"))
+	}
+}
+
+func TestRuleI9IntentIsRepeatedUntilAnswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["intend"], w.landed = 2, true
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if w.count("intend") != 3 || w.count("claim") != 1 || len(w.sent) != 1 {
+		t.Errorf("calls = %v, want one claim, three intents, one send", w.calls)
+	}
+}
+
+func TestRuleU2QuiesceWithAnIntentInDoubt(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["intend"] = 1 << 20
+	d := w.start(t, w.config())
+	done := make(chan error, 1)
+	if err := d.Handle(t.Context(), record("sms"), func(err error) { done <- err }); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return w.count("intend") >= 1 })
+	d.Quiesce()
+	<-done
+	if got := w.row(t).Status; got != push.Failed {
+		t.Errorf("row is %s, want failed", got)
+	}
+	undo, release := slices.Index(w.calls, "undo lost"), slices.Index(w.calls, "release")
+	if undo < 0 || release < undo {
+		t.Errorf("calls = %v, want the tombstone before the release", w.calls)
+	}
+}
+
+func TestClaimUnansweredIsRepeatedByTheSameOwner(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["claim"] = 2
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.sent) != 1 {
+		t.Errorf("%d sends, want 1", len(w.sent))
+	}
+}
+
+func TestResultIsWrittenUntilItIsWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["record"] = 3
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if w.count("record") != 4 || len(w.sent) != 1 {
+		t.Errorf("%d results and %d sends, want 4 and 1", w.count("record"), len(w.sent))
+	}
+}
+
+func TestQuiesceNeverCancelsAResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["record"] = 2
+	d := w.start(t, w.config())
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := d.Handle(ctx, record("sms"), func(err error) { done <- err }); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return w.count("record") >= 1 })
+	cancel()
+	d.Quiesce()
+	<-done
+	if got := w.row(t).Status; got != push.Sent {
+		t.Errorf("row is %s, want sent", got)
+	}
+}
+
+func TestSettleUnansweredDoesNotHoldTheRecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["settle"] = 1 << 20
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if w.count("settle") != keyTries {
+		t.Errorf("%d settles, want %d", w.count("settle"), keyTries)
+	}
+}
+
+func TestRecordOfAnEndedGenerationIsNeverDone(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["claim"] = 1 << 20
+	d := w.start(t, w.config())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	if err := d.Handle(ctx, record("sms"), func(err error) { done <- err }); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return w.count("claim") >= 1 })
+	cancel()
+	if err := d.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-done:
+		t.Error("the record was done though nothing looks after it")
+	default:
+	}
+}
+
+func TestPanickingSenderIsAmbiguous(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.answer = func(push.Message) (push.Acceptance, error) { panic("boom") }
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.row(t).Status; got != push.Unknown {
+		t.Errorf("row is %s, want unknown", got)
+	}
+}
+
+func TestUnclassifiedErrorIsAmbiguous(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.answer = func(push.Message) (push.Acceptance, error) { return push.Acceptance{}, errors.New("who knows") }
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.row(t).Status; got != push.Unknown || len(w.sent) != 1 {
+		t.Errorf("row is %s after %d sends, want unknown after 1", got, len(w.sent))
+	}
+}
