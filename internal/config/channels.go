@@ -1,0 +1,59 @@
+package config
+
+import "time"
+
+// Channels holds the providers of each action.
+type Channels struct {
+	Notify NotifyChannel `yaml:"notify"`
+	SMS    SMSChannel    `yaml:"sms"`
+	WeChat WeChatChannel `yaml:"wechat"`
+}
+
+// NotifyChannel is the in-app inbox; it needs no provider.
+type NotifyChannel struct {
+	Timeout time.Duration `yaml:"timeout"` // [5s]
+}
+
+// SMSChannel is text messages, by one or more providers.
+type SMSChannel struct {
+	Timeout     time.Duration `yaml:"timeout"`      // of one request [5s]
+	AskFor      time.Duration `yaml:"ask_for"`      // how long an unknown send is asked about before when_unknown decides [15m]
+	Providers   []string      `yaml:"providers"`    // in order of preference [those of aliyun, tencent that have keys]
+	WhenUnknown string        `yaml:"when_unknown"` // hold or resend [hold]
+	HoldMax     time.Duration `yaml:"hold_max"`     // then dead, with a letter [72h]
+	Aliyun      Aliyun        `yaml:"aliyun"`
+	Tencent     Tencent       `yaml:"tencent"`
+}
+
+// Aliyun is one account of Alibaba Cloud SMS.
+type Aliyun struct {
+	Endpoint        string  `yaml:"endpoint"` // full base URL; empty for the region's own
+	Region          string  `yaml:"region"`   // [cn-hangzhou]
+	AccessKeyID     string  `yaml:"access_key_id"`
+	AccessKeySecret Secret  `yaml:"access_key_secret"`
+	SignName        string  `yaml:"sign_name"`
+	Rate            float64 `yaml:"rate"` // requests a second over all instances; 0 for no limit
+}
+
+// Tencent is one account of Tencent Cloud SMS.
+type Tencent struct {
+	Endpoint  string  `yaml:"endpoint"` // full base URL; empty for the provider's own
+	Region    string  `yaml:"region"`   // [ap-guangzhou]
+	SecretID  string  `yaml:"secret_id"`
+	SecretKey Secret  `yaml:"secret_key"`
+	SDKAppID  string  `yaml:"sdk_app_id"`
+	SignName  string  `yaml:"sign_name"`
+	Rate      float64 `yaml:"rate"` // requests a second over all instances; 0 for no limit
+}
+
+// WeChatChannel is template messages of one official account.
+type WeChatChannel struct {
+	Timeout      time.Duration `yaml:"timeout"`       // of one request [5s]
+	ResendWithin time.Duration `yaml:"resend_within"` // repeats of an ambiguous send; below the provider's 10m [9m]
+	WhenUnknown  string        `yaml:"when_unknown"`  // hold or resend [hold]
+	HoldMax      time.Duration `yaml:"hold_max"`      // then dead, with a letter [72h]
+	Endpoint     string        `yaml:"endpoint"`      // full base URL; empty for the provider's own
+	AppID        string        `yaml:"app_id"`
+	AppSecret    Secret        `yaml:"app_secret"`
+	Rate         float64       `yaml:"rate"` // requests a second over all instances; 0 for no limit
+}

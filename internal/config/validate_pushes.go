@@ -1,0 +1,47 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+)
+
+var (
+	// pushName is a biz_type (docs/contract.md, section 2).
+	pushName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	// versionName is the version of a push's rule.
+	versionName = regexp.MustCompile(`^v[1-9][0-9]*$`)
+)
+
+func (c *Config) validatePushes(v *validator) {
+	for _, name := range slices.Sorted(maps.Keys(c.Pushes)) {
+		p, key := c.Pushes[name], "pushes."+name
+		v.check(pushName.MatchString(name), key, "is no biz_type: 1 to 64 of a-z A-Z 0-9 _ . -")
+		v.check(versionName.MatchString(p.Version), key+".version", "%q is no version: v1, v2 and so on", p.Version)
+		v.check(p.Dedup.Window >= c.Dedup.Lease, key+".dedup.window", "is %s: must not be shorter than dedup.lease (%s)", p.Dedup.Window, c.Dedup.Lease)
+		_, err := p.Dedup.By.parse()
+		v.check(err == nil, key+".dedup.by", "%v", err)
+		v.check(len(p.Actions.List()) > 0, key+".actions", "is missing: configure notify, sms or wechat")
+		c.validateActions(v, key+".actions", p.Actions)
+	}
+}
+
+func (c *Config) validateActions(v *validator, key string, a PushActions) {
+	if a.Notify != nil {
+		v.check(a.Notify.Title != "", key+".notify.title", "is missing: an in-app message needs a title")
+	}
+	if a.WeChat != nil {
+		v.check(a.WeChat.Template != "", key+".wechat.template", "is missing: name the official account's template")
+	}
+	if a.SMS == nil {
+		return
+	}
+	if a.SMS.Aliyun != nil {
+		v.check(a.SMS.Aliyun.Template != "", key+".sms.aliyun.template", "is missing: name the registered template")
+	}
+	if a.SMS.Tencent != nil {
+		v.check(a.SMS.Tencent.Template != "", key+".sms.tencent.template", "is missing: name the registered template")
+	}
+	v.check(slices.ContainsFunc(c.Channels.SMS.Providers, a.SMS.Has), key+".sms",
+		"has no template for any of channels.sms.providers %v: give one of them both keys and a template", c.Channels.SMS.Providers)
+}
