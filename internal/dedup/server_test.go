@@ -107,7 +107,7 @@ func startCluster(t *testing.T) redis.UniversalClient {
 	t.Helper()
 	r := startRedis(t, "--cluster-enabled", "yes")
 	node := redis.NewClient(&redis.Options{Addr: r.addr})
-	defer node.Close()
+	defer func() { _ = node.Close() }()
 	if err := node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
 		t.Fatal(err)
 	}
