@@ -1,0 +1,119 @@
+package telemetry
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"pusher/internal/push"
+)
+
+// Metrics counts what the pipeline does. It is safe for use by many goroutines; *Metrics is a deliver.Meter.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	events      *prometheus.CounterVec   // outcome
+	deliveries  *prometheus.CounterVec   // action, provider, status
+	duplicates  *prometheus.CounterVec   // action, by
+	attempts    *prometheus.CounterVec   // action, provider, class
+	took        *prometheus.HistogramVec // action, provider
+	leasesLost  *prometheus.CounterVec   // action
+	takeovers   *prometheus.CounterVec   // action
+	deadLetters *prometheus.CounterVec   // reason
+	consumer    *prometheus.CounterVec   // kind
+	compensated *prometheus.CounterVec   // step
+	unread      *prometheus.CounterVec   // source
+}
+
+// New makes the metrics of one process, with those of Go and the process itself.
+func New(version string) *Metrics {
+	m := &Metrics{
+		registry:    prometheus.NewRegistry(),
+		events:      counter("events_total", "Records taken care of, by what became of them.", "outcome"),
+		deliveries:  counter("deliveries_total", "Deliveries whose turn ended, by what their row said.", "action", "provider", "status"),
+		duplicates:  counter("duplicates_total", "Messages discarded as duplicates, by what stopped them.", "action", "by"),
+		attempts:    counter("attempts_total", "Requests at providers, by what the answer meant.", "action", "provider", "class"),
+		leasesLost:  counter("lease_lost_total", "Claims found in another owner's hands.", "action"),
+		takeovers:   counter("takeovers_total", "Attempts taken over from an owner whose lease was over.", "action"),
+		deadLetters: counter("dead_letters_total", "Records written to the dead-letter topic.", "reason"),
+		consumer:    counter("consumer_events_total", "What happened to the Kafka consumer, throttled.", "kind"),
+		compensated: counter("compensated_total", "Deliveries that the compensator moved, by step.", "step"),
+		unread:      counter("gauge_errors_total", "Gauges that could not be read when scraped.", "source"),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "pusher_attempt_duration_seconds", Help: "Time of one request at a provider.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"action", "provider"}),
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.deadLetters, m.consumer,
+		m.compensated, m.unread)
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "pusher_build_info", Help: "Always 1; the label tells the version.",
+	}, []string{"version"})
+	build.WithLabelValues(version).Set(1)
+	m.registry.MustRegister(build)
+	return m
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "pusher", Name: name, Help: help}, labels)
+}
+
+// Handler serves the metrics; a gauge that cannot be read keeps none of the others back.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+// Gatherer gives the metrics to whoever prints or tests them.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// Event counts a record taken care of, by outcome: one of the Outcome constants.
+func (m *Metrics) Event(outcome string) { m.events.WithLabelValues(oneOf(outcomes, outcome)).Inc() }
+
+// Row counts what a delivery's row said when its turn ended.
+func (m *Metrics) Row(a push.Action, provider string, s push.Status) {
+	m.deliveries.WithLabelValues(action(a), oneOf(providers, provider), status(s)).Inc()
+}
+
+// Duplicate counts a message discarded, by what stopped it: "redis", "row" or "in_flight".
+func (m *Metrics) Duplicate(a push.Action, by string) {
+	m.duplicates.WithLabelValues(action(a), oneOf(stoppers, by)).Inc()
+}
+
+// Attempt counts one request at a provider and the time it took.
+func (m *Metrics) Attempt(a push.Action, provider string, c push.Class, took time.Duration) {
+	provider = oneOf(providers, provider)
+	m.attempts.WithLabelValues(action(a), provider, c.String()).Inc()
+	m.took.WithLabelValues(action(a), provider).Observe(took.Seconds())
+}
+
+// LeaseLost counts a claim found in another owner's hands.
+func (m *Metrics) LeaseLost(a push.Action) { m.leasesLost.WithLabelValues(action(a)).Inc() }
+
+// Takeover counts an attempt taken over from an owner whose lease was over (rules I5, I6).
+func (m *Metrics) Takeover(a push.Action) { m.takeovers.WithLabelValues(action(a)).Inc() }
+
+// DeadLetter counts a dead letter, by its push-reason.
+func (m *Metrics) DeadLetter(reason string) {
+	m.deadLetters.WithLabelValues(oneOf(reasons, reason)).Inc()
+}
+
+// Consumer counts an event of the consumer, by its kind; told is how many such events it stands for.
+func (m *Metrics) Consumer(kind string, told int) {
+	m.consumer.WithLabelValues(oneOf(kinds, kind)).Add(float64(told))
+}
+
+// Compensated counts what a pass of the compensator did.
+func (m *Metrics) Compensated(t push.Tally) {
+	for step, n := range map[string]int{
+		"requeued": t.Requeued, "republished": t.Republished, "swept_queued": t.SweptQueued,
+		"swept_unknown": t.SweptUnknown, "swept_dead": t.SweptDead, "repeated": t.Repeated, "asked": t.Asked,
+		"found": t.Found, "resent": t.Resent, "dead": t.Dead, "expired": t.Expired, "unknown": t.Doubted,
+		"unknown_expired": t.UnknownExpired, "letters": t.Letters,
+	} {
+		m.compensated.WithLabelValues(step).Add(float64(n))
+	}
+}
