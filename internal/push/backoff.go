@@ -11,7 +11,7 @@ type Backoff struct {
 	First       time.Duration // wait after the first failure
 	Factor      float64       // growth from one wait to the next, >= 1
 	Max         time.Duration // the longest wait
-	Jitter      float64       // 0..1: the wait is spread evenly over ±this share
+	Jitter      float64       // 0..1: the wait is spread evenly over ±this share, never beyond Max
 }
 
 // Wait is the time to wait after the used-th attempt that counted (from 1). rnd is a number in [0,1).
@@ -19,5 +19,5 @@ func (b Backoff) Wait(used int, rnd float64) time.Duration {
 	wait := float64(b.First) * math.Pow(b.Factor, float64(max(used-1, 0)))
 	wait = math.Min(wait, float64(b.Max))
 	wait *= 1 + b.Jitter*(2*rnd-1)
-	return time.Duration(wait)
+	return min(time.Duration(wait), b.Max)
 }

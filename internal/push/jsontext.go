@@ -159,7 +159,7 @@ func codeUnit(text []byte) (uint64, bool) {
 	return unit, err == nil
 }
 
-// depth is how deep the arrays and objects of valid JSON text are nested.
+// depth is how deep the arrays and objects of JSON text are nested; of other text it is any number.
 func depth(text []byte) int {
 	deepest, open, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {

@@ -44,13 +44,18 @@ func NormalizePhone(raw, region string) (string, error) {
 	if phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE {
 		return "", fmt.Errorf("%w: too short or too long for its country", ErrBadPhone)
 	}
+	again, err := phonenumbers.Parse(e164, region)
+	if err != nil || phonenumbers.Format(again, phonenumbers.E164) != e164 {
+		return "", fmt.Errorf("%w: a trunk prefix repeats in it", ErrBadPhone) // a retry would read another number
+	}
 	return e164, nil
 }
 
-// isForeignToPhone reports whether r has no place in a phone number. Letters would be read as the digits of a
-// keypad or as an extension.
+// isForeignToPhone reports whether r has no place in a phone number: it is no digit, dash, bracket, dot, slash, plus,
+// space or invisible sign. Letters would be read as the digits of a keypad or as an extension.
 func isForeignToPhone(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsControl(r) && !unicode.IsSpace(r) || strings.ContainsRune("*#;,=&@:", r)
+	return !unicode.IsDigit(r) && dropInvisible(r) == r &&
+		!unicode.In(r, unicode.Pd, unicode.Ps, unicode.Pe) && !strings.ContainsRune("+＋.．·/−~～ー", r)
 }
 
 // dropInvisible removes white space and format characters (zero-width space, joiners, direction marks, BOM).

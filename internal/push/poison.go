@@ -19,6 +19,7 @@ const (
 	ReasonBadText        = "bad_text"         // NUL or a lone surrogate in an id
 	ReasonBadCloudEvent  = "bad_cloudevent"   // a CloudEvent whose envelope does not hold
 	ReasonUnknownBizType = "unknown_biz_type" // no push of this name is configured
+	ReasonRefused        = "refused"          // PostgreSQL refuses the event for its own data
 )
 
 // ReasonDead is the push-reason of a delivery given up on; the others are those of a PoisonError.

@@ -41,7 +41,7 @@ func (s Status) Settled() bool {
 func moves(s Status) []Status {
 	switch s {
 	case Sending:
-		return []Status{Sending, Sent, Failed, Queued, Deferred, Unknown, Dead, Delivered, Undelivered}
+		return Statuses()
 	case Sent:
 		return []Status{Delivered, Undelivered}
 	case Failed:

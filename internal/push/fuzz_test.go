@@ -1,0 +1,121 @@
+package push
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// slowNumber is a number whose exponent the schema's validator would write out, digit by digit.
+var slowNumber = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		plain, `{}`, `null`, ` `, "\uFEFF" + plain, `{"biz_type":"t","biz_id":"1","actions":["sms"],"params":{"a":1e999999999,"b":"\u0000\ud800"}}`,
+		`{"specversion":"1.0","id":"1","data":` + plain + `}`, `{"specversion":"1.0","data_base64":"e30="}`,
+		`{"biz_type":"t","biz_id":"a:b","recipient":{"phone":"13800138000"},"recip\u0069ent":null,"biz_id\u0000":2}`,
+		`{"biz_type":"t","biz_id":-0,"expires_at":"2026-01-31T08:00:00Z"}`, `{"a":{"b":[[["\\\""]]]},"a\ud800":"\udc00"}`,
+	} {
+		f.Add([]byte(seed), "")
+	}
+	f.Add([]byte(plain), "application/cloudevents+json")
+	schema := compileSchema(f)
+	f.Fuzz(func(t *testing.T, text []byte, contentType string) {
+		r := value(string(text), HeaderContentType, contentType)
+		e, err := Decode(r)
+		if err != nil {
+			checkRefusal(t, err, len(text) == 0)
+			return
+		}
+		checkEvent(t, e)
+		if own := mustReadBack(t, e); !slowNumber.Match(own) && !schemaTakes(schema, own) {
+			t.Errorf("the schema refuses %s", own)
+		}
+		if o, err := readObject(bytes.TrimPrefix(text, byteBOM), ""); err == nil && !r.isStructured(o) {
+			if !slowNumber.Match(text) && !schemaTakes(schema, text) {
+				t.Errorf("Decode accepts and the schema refuses %q", text)
+			}
+		}
+	})
+}
+
+func checkRefusal(t *testing.T, err error, empty bool) {
+	t.Helper()
+	var poison *PoisonError
+	if errors.Is(err, ErrTombstone) != empty || !empty && (!errors.As(err, &poison) || poison.Reason == "") {
+		t.Errorf("refused with %v", err)
+	}
+}
+
+// checkEvent holds an accepted event to what the rest of the house relies on.
+func checkEvent(t *testing.T, e *Event) {
+	t.Helper()
+	if !bizType.MatchString(e.BizType) || e.BizID == "" || len(e.BizID) > maxBizID {
+		t.Errorf("ids %q %q", e.BizType, e.BizID)
+	}
+	ids := []string{e.BizID, e.EventID, e.Recipient.UserID, e.Recipient.Phone, e.Recipient.OpenID}
+	for _, v := range e.Params {
+		ids = append(ids, v.String())
+	}
+	for _, s := range ids {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			t.Errorf("text that PostgreSQL cannot hold: %q", s)
+		}
+	}
+	id, err := (Rule{}).DedupID(e, e.OccurredAt)
+	if err != nil || !isKeyForm(id) {
+		t.Errorf("dedup id %q, %v", id, err)
+	}
+	var fields map[string]any
+	dec := json.NewDecoder(bytes.NewReader(e.Raw))
+	dec.UseNumber()
+	if err := dec.Decode(&fields); err != nil || fields["recipient"] != nil {
+		t.Errorf("raw %q: %v", e.Raw, err)
+	}
+	if !bytes.Equal(clean(e.Raw), e.Raw) {
+		t.Errorf("raw is not clean: %q", e.Raw)
+	}
+}
+
+// mustReadBack narrows the event and reads it back: the retry message is about the same delivery.
+func mustReadBack(t *testing.T, e *Event) []byte {
+	t.Helper()
+	text, err := e.Narrow(SMS, e.Recipient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Decode(value(string(text)))
+	if err != nil {
+		t.Fatalf("narrowed to %q: %v", text, err)
+	}
+	if again.BizType != e.BizType || again.BizID != e.BizID || again.EventID != e.EventID || again.Recipient != e.Recipient ||
+		!maps.Equal(again.Params, e.Params) || !slices.Equal(again.Actions, []Action{SMS}) ||
+		!again.OccurredAt.Equal(e.OccurredAt) || !again.NotBefore.Equal(e.NotBefore) || !again.ExpiresAt.Equal(e.ExpiresAt) {
+		t.Errorf("read back as\n%+v, was\n%+v", again, e)
+	}
+	return text
+}
+
+func FuzzClean(f *testing.F) {
+	for _, seed := range []string{`"\u0000"`, `"\\u0000"`, `"\ud800\ud800\udc00"`, `"\ud83d\ude00\u"`, `["\uDBFF"]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if !json.Valid(text) {
+			return
+		}
+		got := clean(text)
+		if !json.Valid(got) || len(got) > len(text) {
+			t.Errorf("%q is cleaned to %q", text, got)
+		}
+		if !bytes.Equal(clean(got), got) {
+			t.Errorf("%q is cleaned to %q, which is not clean", text, got)
+		}
+	})
+}
