@@ -97,4 +97,6 @@ func pooled(cc *pgx.ConnConfig) bool {
 }
 
 // address names the server without user or password.
-func address(cc *pgx.ConnConfig) string { return fmt.Sprintf("%s:%d/%s", cc.Host, cc.Port, cc.Database) }
+func address(cc *pgx.ConnConfig) string {
+	return fmt.Sprintf("%s:%d/%s", cc.Host, cc.Port, cc.Database)
+}
