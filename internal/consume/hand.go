@@ -1,0 +1,118 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/segmentio/kafka-go"
+
+	"pusher/internal/push"
+)
+
+// reasonPanic is the push-reason of a record whose handling panicked.
+const reasonPanic = "panic"
+
+// hand gives one record to the handler and does with it what the answer says.
+func (p *partition) hand(handing, work context.Context, m kafka.Message) {
+	p.c.counts.records.Add(1)
+	if isMarker(m) {
+		p.mark.done(m.Offset)
+		return
+	}
+	r := record(m)
+	p.judge(handing, work, r, p.call(handing, work, r))
+}
+
+// call calls the handler. A panic ends this record, as poison, and nothing else.
+func (p *partition) call(handing, work context.Context, r push.Record) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.tell(KindPanic, r.Offset, fmt.Errorf("handling a record panicked: %s\n%s", what(v), debug.Stack()))
+			err = &push.PoisonError{Reason: reasonPanic, Detail: "handling the record panicked; the log has the stack"}
+		}
+	}()
+	var once sync.Once
+	return p.c.handler.Handle(handing, r, func(err error) {
+		once.Do(func() {
+			if err == nil {
+				p.mark.done(r.Offset)
+				return
+			}
+			p.judge(handing, work, r, err)
+		})
+	})
+}
+
+// judge acts on what the handler said of r. A record that nobody took stays undone: it is handed again, or comes again
+// in the next generation.
+func (p *partition) judge(handing, work context.Context, r push.Record, err error) {
+	var poison *push.PoisonError
+	switch {
+	case err == nil:
+	case errors.Is(err, push.ErrTombstone):
+		p.c.counts.tombstones.Add(1)
+		p.mark.done(r.Offset)
+	case errors.As(err, &poison):
+		p.tell(KindPoison, r.Offset, poison)
+		p.park(work, func() { p.bury(work, r, poison.Reason) })
+	case handing.Err() != nil:
+	default:
+		p.tell(KindHandler, r.Offset, err)
+		p.park(work, func() { p.again(handing, work, r) })
+	}
+}
+
+// again hands r again and again, with growing waits, until the handler has another answer than a passing error.
+func (p *partition) again(handing, work context.Context, r push.Record) {
+	wait := p.backoff()
+	for {
+		d, _ := wait.Next()
+		if !pause(handing, d) {
+			return
+		}
+		p.c.counts.handedAgain.Add(1)
+		err := p.call(handing, work, r)
+		var poison *push.PoisonError
+		if err == nil || errors.As(err, &poison) || errors.Is(err, push.ErrTombstone) {
+			p.judge(handing, work, r, err)
+			return
+		}
+		if handing.Err() == nil {
+			p.tell(KindHandler, r.Offset, err)
+		}
+	}
+}
+
+// bury writes r's dead letter, however often it takes; only then is r done.
+func (p *partition) bury(work context.Context, r push.Record, reason string) {
+	wait := p.backoff()
+	for {
+		try, cancel := context.WithTimeout(work, 2*writeWait)
+		err := writeLetter(try, p.c.letters, p.c.cfg.DeadLetterTopic, r, reason)
+		cancel()
+		if err == nil {
+			p.c.counts.poison(reason)
+			p.mark.done(r.Offset)
+			return
+		}
+		if work.Err() != nil {
+			return
+		}
+		p.c.counts.lettersFailed.Add(1)
+		p.tell(KindDeadLetter, r.Offset, fmt.Errorf("writing a dead letter to %s: %w", p.c.cfg.DeadLetterTopic, err))
+		d, _ := wait.Next()
+		pause(work, d)
+	}
+}
+
+// what says what a panic was about. Only the runtime's own words are free of the record's values.
+func what(v any) string {
+	if e, ok := v.(runtime.Error); ok {
+		return e.Error()
+	}
+	return fmt.Sprintf("a value of type %T", v)
+}

@@ -1,0 +1,87 @@
+package consume
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// shrinkLooks is how many looks in a row must miss a topic or partition before it counts as gone: a broker that starts
+// knows of nothing for a moment.
+const shrinkLooks = 3
+
+// layout is the number of partitions of each topic that has any.
+type layout map[string]int
+
+// names are the topics that exist, sorted.
+func (l layout) names() []string { return slices.Sorted(maps.Keys(l)) }
+
+// covers reports whether l has all that other has.
+func (l layout) covers(other layout) bool {
+	for topic, n := range other {
+		if l[topic] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// look asks Kafka for the partitions of the configured topics. It creates none.
+func (c *Consumer) look(ctx context.Context) (layout, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	meta, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: c.cfg.Topics})
+	if err != nil {
+		return nil, fmt.Errorf("looking at topics %v on %v: %w", c.cfg.Topics, c.cfg.Brokers, err)
+	}
+	found := layout{}
+	for _, t := range meta.Topics {
+		if t.Error == nil && len(t.Partitions) > 0 {
+			found[t.Name] = len(t.Partitions)
+		}
+	}
+	return found, nil
+}
+
+// watch looks until the layout is another than have, and returns it; nil when ctx ended first.
+func (c *Consumer) watch(ctx context.Context, have layout) layout {
+	ticker := time.NewTicker(c.cfg.WatchEvery)
+	defer ticker.Stop()
+	for shrunk := 0; ; {
+		found, err := c.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			c.event(Event{Kind: KindTopics, Err: err})
+		case !have.covers(found):
+			return found
+		case !found.covers(have):
+			if shrunk++; shrunk >= shrinkLooks {
+				return found
+			}
+		default:
+			shrunk = 0
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// ends asks for the end of each partition given: one past its last record.
+func (c *Consumer) ends(ctx context.Context, of map[string][]kafka.OffsetRequest) (map[string][]kafka.PartitionOffsets, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	res, err := c.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: of})
+	if err != nil {
+		return nil, fmt.Errorf("asking for the ends of partitions: %w", err)
+	}
+	return res.Topics, nil
+}
