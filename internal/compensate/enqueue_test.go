@@ -1,0 +1,131 @@
+package compensate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pusher/internal/push"
+)
+
+var errTooLarge = errors.New("message too large")
+
+// Field report 11: rows go out batch by batch, never one write a row.
+func TestField11RowsArePublishedInOneBatch(t *testing.T) {
+	t.Parallel()
+	l := &log{requeue: [][]push.Poke{pokes(1, 300)}}
+	if _, err := newPass(l, nil).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(l.calls, "publish 300") || len(l.published) != 300 || len(l.marked) != 300 {
+		t.Errorf("calls %v, published %d, marked %d", l.calls, len(l.published), len(l.marked))
+	}
+}
+
+func TestQ1PublishesAfterTheCommitAndMarksAfterTheAcknowledgement(t *testing.T) {
+	t.Parallel()
+	l := &log{requeue: [][]push.Poke{pokes(1, 1)}}
+	if _, err := newPass(l, nil).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.Index(l.calls, "requeue")
+	if at < 0 || !slices.Equal(l.calls[at:at+3], []string{"requeue", "publish 1", "mark"}) {
+		t.Fatalf("calls %v", l.calls)
+	}
+	r := l.published[0]
+	asked, ok := r.Retry()
+	if !ok || asked.Action != push.SMS || asked.Round != 1 || asked.Attempt != 2 || r.Topic != "retry" {
+		t.Errorf("record on %s asks for %+v", r.Topic, asked)
+	}
+}
+
+func TestARefusedBatchIsNotMarked(t *testing.T) {
+	t.Parallel()
+	away := errors.New("broker away")
+	l := &log{requeue: [][]push.Poke{pokes(1, 100)}, refuse: func(push.Record) error { return away }}
+	got, err := newPass(l, nil).Run(context.Background())
+	if !errors.Is(err, away) {
+		t.Errorf("error %v, want the broker's", err)
+	}
+	if len(l.marked) != 0 || got.Requeued != 100 {
+		t.Errorf("marked %d, summary %+v: the rows are queued, and publishing them is still due", len(l.marked), got)
+	}
+	tries := 0
+	for _, call := range l.calls {
+		if call == "publish 1" {
+			tries++
+		}
+	}
+	if tries != topicPatience {
+		t.Errorf("%d single records tried at a topic that is away, want %d", tries, topicPatience)
+	}
+}
+
+func TestOneRecordThatTheBrokerRefusesHoldsBackNoOther(t *testing.T) {
+	t.Parallel()
+	l := &log{requeue: [][]push.Poke{pokes(1, 10)}, refuse: func(r push.Record) error {
+		if string(r.Key) == "4" {
+			return errTooLarge
+		}
+		return nil
+	}}
+	_, err := newPass(l, nil).Run(context.Background())
+	if !errors.Is(err, errTooLarge) {
+		t.Errorf("error %v, want the refusal", err)
+	}
+	if len(l.published) != 9 || len(l.marked) != 9 || slices.ContainsFunc(l.marked, func(p push.Poke) bool { return p.ID == 4 }) {
+		t.Errorf("published %d, marked %d", len(l.published), len(l.marked))
+	}
+}
+
+func TestARowWhoseEventIsBrokenHoldsBackNoOther(t *testing.T) {
+	t.Parallel()
+	batch := pokes(1, 3)
+	batch[1].Event = []byte("no json")
+	l := &log{requeue: [][]push.Poke{batch}}
+	if _, err := newPass(l, nil).Run(context.Background()); err == nil {
+		t.Error("the broken event went unmentioned")
+	}
+	if len(l.marked) != 2 || l.marked[0].ID != 1 || l.marked[1].ID != 3 {
+		t.Errorf("marked %+v", l.marked)
+	}
+}
+
+func TestMarkingThatFailsIsSaid(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("connection reset")
+	l := &log{requeue: [][]push.Poke{pokes(1, 1)}, fail: map[string]error{"mark": cause}}
+	if _, err := newPass(l, nil).Run(context.Background()); !errors.Is(err, cause) {
+		t.Errorf("error %v", err)
+	}
+	if len(l.published) != 1 {
+		t.Errorf("published %d", len(l.published))
+	}
+}
+
+func TestQ7WritesLetters(t *testing.T) {
+	t.Parallel()
+	var due []push.Letter
+	for _, p := range pokes(1, 3) {
+		due = append(due, push.Letter{Poke: p, Code: "isv.X", Message: "no", Origin: push.Origin{Topic: "push-events", Offset: 9}})
+	}
+	l := &log{letters: [][]push.Letter{due}, refuse: func(r push.Record) error {
+		if string(r.Key) == "2" {
+			return errTooLarge
+		}
+		return nil
+	}}
+	got, err := newPass(l, nil).Run(context.Background())
+	if !errors.Is(err, errTooLarge) || got.Letters != 2 {
+		t.Errorf("%d letters, %v; want two and the refusal of the third", got.Letters, err)
+	}
+	for _, r := range l.published {
+		reason, _ := r.Header(push.HeaderReason)
+		offset, _ := r.Header(push.HeaderOffset)
+		if got := fmt.Sprint(r.Topic, " ", reason, " ", offset); got != "dlq dead 9" {
+			t.Errorf("letter %s", got)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package compensate
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"pusher/internal/push"
+)
+
+// log is a push log, a topic and a provider in memory: it plays back what each statement answers, batch by batch, and
+// notes what was called.
+type log struct {
+	requeue, republish, stale, repeat, resend [][]push.Poke
+	swept, ended                              []push.Tally
+	questions                                 [][]push.Question
+	letters                                   [][]push.Letter
+	held                                      int
+	due                                       push.Tally
+	fail                                      map[string]error        // by method
+	refuse                                    func(push.Record) error // what the broker says to a record
+	onPublish                                 func()
+
+	mu        sync.Mutex // guards what follows; questions are put by several goroutines
+	calls     []string
+	published []push.Record
+	marked    []push.Poke
+	results   []push.Result
+	asking    int // questions out right now
+	mostAsked int
+}
+
+// next takes the next batch of a script, or nothing.
+func next[T any](l *log, call string, script *[]T) (T, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, call)
+	var none T
+	if err := l.fail[call]; err != nil {
+		return none, err
+	}
+	if len(*script) == 0 {
+		return none, nil
+	}
+	batch := (*script)[0]
+	*script = (*script)[1:]
+	return batch, nil
+}
+
+func (l *log) Requeue(context.Context, int, push.Policy) ([]push.Poke, error) {
+	return next(l, "requeue", &l.requeue)
+}
+
+func (l *log) Unpublished(context.Context, int, time.Duration) ([]push.Poke, error) {
+	return next(l, "republish", &l.republish)
+}
+
+func (l *log) MarkPublished(_ context.Context, pokes []push.Poke) error {
+	_, err := next(l, "mark", new([][]push.Poke))
+	l.marked = append(l.marked, pokes...)
+	return err
+}
+
+func (l *log) SweepStale(context.Context, int, push.Policy) ([]push.Poke, push.Tally, error) {
+	moved, err := next(l, "sweep", &l.swept)
+	if err != nil || len(l.stale) == 0 {
+		return nil, moved, err
+	}
+	pokes := l.stale[0]
+	l.stale = l.stale[1:]
+	return pokes, moved, nil
+}
+
+func (l *log) RepeatUnknown(context.Context, int, push.Policy) ([]push.Poke, error) {
+	return next(l, "repeat", &l.repeat)
+}
+
+func (l *log) Questions(context.Context, int, push.Policy, []string) ([]push.Question, error) {
+	return next(l, "questions", &l.questions)
+}
+
+func (l *log) Record(_ context.Context, results []push.Result) []push.Answer {
+	_, err := next(l, "record", new([]push.Result))
+	l.results = append(l.results, results...)
+	answers := make([]push.Answer, len(results))
+	for i, r := range results {
+		answers[i] = push.Answer{Row: push.Row{ID: r.ID, Status: push.Sent}, Err: err}
+	}
+	return answers
+}
+
+func (l *log) Resend(context.Context, int, push.Policy, []string) ([]push.Poke, error) {
+	return next(l, "resend", &l.resend)
+}
+
+func (l *log) Held(context.Context, push.Policy) (int, error) {
+	_, err := next(l, "held", new([]int))
+	return l.held, err
+}
+
+func (l *log) GiveUp(context.Context, int, push.Policy) (push.Tally, error) {
+	return next(l, "giveup", &l.ended)
+}
+
+func (l *log) Letters(ctx context.Context, _ int, write WriteLetters) (int, error) {
+	due, err := next(l, "letters", &l.letters)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	done, err := write(ctx, due)
+	return len(chosen(due, done)), err
+}
+
+func (l *log) Due(context.Context, push.Policy, []string, time.Duration) (push.Tally, error) {
+	_, err := next(l, "due", new([]int))
+	return l.due, err
+}
+
+func (l *log) Publish(ctx context.Context, records []push.Record) error {
+	if l.onPublish != nil {
+		l.onPublish()
+	}
+	if _, err := next(l, fmt.Sprintf("publish %d", len(records)), new([]int)); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, r := range records {
+		if l.refuse != nil && l.refuse(r) != nil {
+			return l.refuse(r)
+		}
+	}
+	l.published = append(l.published, records...)
+	return nil
+}
+
+// asker answers questions by row id.
+type asker struct {
+	*log
+
+	found map[int64]string
+	err   map[int64]error
+	wait  func()
+}
+
+func (a asker) Find(_ context.Context, q push.Question) (bool, string, error) {
+	a.mu.Lock()
+	a.asking++
+	a.mostAsked = max(a.mostAsked, a.asking)
+	a.mu.Unlock()
+	if a.wait != nil {
+		a.wait()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asking--
+	id, found := a.found[q.ID]
+	return found, id, a.err[q.ID]
+}
+
+// newPass makes a pass over l that has all the time it wants.
+func newPass(l *log, askers map[string]Asker) *Pass {
+	return New(Config{
+		Policy:          push.Policy{MaxAttempts: 5, Lease: 30 * time.Second, SMS: push.Doubt{Timeout: time.Second}},
+		RetryTopic:      "retry",
+		DeadLetterTopic: "dlq",
+		Batch:           500,
+		Budget:          time.Hour,
+		Call:            time.Minute,
+		Now:             time.Now,
+	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Ender: l, Letterbox: l, Forecast: l, Publisher: l, Askers: askers})
+}
+
+// pokes makes n pokes, the first of row from.
+func pokes(from, n int) []push.Poke {
+	list := make([]push.Poke, n)
+	for i := range list {
+		list[i] = push.Poke{
+			Identity: push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: fmt.Sprint(from + i), Action: push.SMS},
+			ID:       int64(from + i), BizID: fmt.Sprint(from + i), Round: 1, Attempt: 2, Event: []byte(`{"biz_type":"resume_viewed"}`),
+		}
+	}
+	return list
+}

@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"pusher/internal/push"
+)
+
+func TestQ6GivesUp(t *testing.T) {
+	t.Parallel()
+	over := func(c columns) columns {
+		c["expires_at"] = "now() - interval '1 s'"
+		return c
+	}
+	for _, c := range []moves{
+		{"failed, retries used up", push.SMS, push.Failed, columns{"retries_used": "5"}, "dead(1) isp.SYSTEM_ERROR t t t"},
+		{"deferred, retries used up", push.SMS, push.Deferred, columns{"retries_used": "5"}, "dead(0) retries_used_up t t t"},
+		{"failed, retries left", push.SMS, push.Failed, columns{"retries_used": "4"}, "failed(1) isp.SYSTEM_ERROR f f t"},
+		{"failed, expired", push.SMS, push.Failed, over(columns{}), "expired(1) expired f t f"},
+		{"deferred, expired", push.SMS, push.Deferred, over(columns{}), "expired(0) expired f t f"},
+		{"queued, expired", push.SMS, push.Queued, over(columns{}), "expired(2) expired f t f"},
+		{"queued after an ambiguous attempt, expired", push.WeChat, push.Queued,
+			over(columns{"ambiguous_since": "now()"}), "unknown(2) f f t"},
+		{"queued once more by policy, expired", push.SMS, push.Queued,
+			over(columns{"possible_duplicate": "true"}), "unknown(2) f f t"},
+		{"unknown, expired: may have been sent", push.SMS, push.Unknown, over(columns{}), "unknown(1) f f t"},
+		{"sending, expired: never touched", push.SMS, push.Sending, over(stale("5 min", nil)), "sending(1) f f t"},
+		{"unknown for too long", push.SMS, push.Unknown, ago("73 h", nil), "dead(1) unknown_expired t t t"},
+		{"unknown, held", push.SMS, push.Unknown, ago("71 h", nil), "unknown(1) f f t"},
+		{"swept, unknown for too long", push.SMS, push.Unknown, ago("73 h", columns{"ambiguous_since": "NULL"}), "dead(1) unknown_expired t t t"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := fresh(t)
+			id := r.put(t, c.action, c.status, c.over)
+			check[push.Tally](t)(r.GiveUp(context.Background(), 10, policy()))
+			r.must(t, id, c.want, stands, "error_code", "letter_due", "settled_at IS NOT NULL", "recipient_full IS NOT NULL")
+		})
+	}
+}
+
+func TestQ6KeepsTheLastErrorBesideTheReason(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	id := r.put(t, push.SMS, push.Failed, columns{"expires_at": "now()"})
+	check[push.Tally](t)(r.GiveUp(context.Background(), 10, policy()))
+	r.must(t, id, "expired | isp.SYSTEM_ERROR: busy", "error_code || ' | ' || error_message")
+}
+
+func TestQ6CountsByEnd(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	r.put(t, push.SMS, push.Failed, columns{"retries_used": "5", "expires_at": "now()"}) // used up comes first
+	r.put(t, push.SMS, push.Failed, columns{"expires_at": "now()"})
+	r.put(t, push.WeChat, push.Queued, columns{"expires_at": "now()", "ambiguous_since": "now()"})
+	r.put(t, push.WeChat, push.Unknown, ago("73 h", nil))
+	got := check[push.Tally](t)(r.GiveUp(context.Background(), 10, policy()))
+	if want := (push.Tally{Dead: 1, Expired: 1, Doubted: 1, UnknownExpired: 1}); got != want {
+		t.Errorf("gave up %+v, want %+v", got, want)
+	}
+}
+
+// A hold_max of its own for each channel.
+func TestQ6HoldsEachChannelByItsOwnPolicy(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	p := policy()
+	p.WeChat.HoldMax = p.WeChat.HoldMax / 72
+	sms, wechat := r.put(t, push.SMS, push.Unknown, ago("2 h", nil)), r.put(t, push.WeChat, push.Unknown, ago("2 h", nil))
+	check[push.Tally](t)(r.GiveUp(context.Background(), 10, p))
+	r.must(t, sms, "unknown", "status")
+	r.must(t, wechat, "dead", "status")
+}

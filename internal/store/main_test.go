@@ -1,0 +1,9 @@
+package store_test
+
+import (
+	"testing"
+
+	"pusher/internal/testbed"
+)
+
+func TestMain(m *testing.M) { testbed.Main(m) }
