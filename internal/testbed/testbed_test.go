@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -35,7 +36,15 @@ func TestEachTestHasAnEmptyRedisDatabaseOfItsOwn(t *testing.T) {
 func TestARedisDatabaseComesBackEmptyAfterItsTest(t *testing.T) {
 	t.Parallel()
 	var used *redis.Options
-	t.Run("user", func(t *testing.T) { //nolint:paralleltest // its end is what the outer test waits for
+	t.Cleanup(func() { // runs once the subtest and its own clean-up are done
+		client := redis.NewClient(used)
+		defer client.Close()
+		if size, err := client.DBSize(context.Background()).Result(); err != nil || size != 0 {
+			t.Errorf("the database still has %d keys, %v; want none", size, err)
+		}
+	})
+	t.Run("user", func(t *testing.T) {
+		t.Parallel()
 		used = Redis(t)
 		client := redis.NewClient(used)
 		defer client.Close()
@@ -43,11 +52,6 @@ func TestARedisDatabaseComesBackEmptyAfterItsTest(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	client := redis.NewClient(used)
-	defer client.Close()
-	if size, err := client.DBSize(t.Context()).Result(); err != nil || size != 0 {
-		t.Errorf("the database still has %d keys, %v; want none", size, err)
-	}
 }
 
 func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {

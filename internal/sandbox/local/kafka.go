@@ -145,8 +145,9 @@ func clusterID() string {
 
 // PingKafka asks a broker whether it leads a cluster already: metadata that names a controller.
 func PingKafka(ctx context.Context, addr string) error {
-	client := &kafka.Client{Addr: kafka.TCP(addr), Transport: new(kafka.Transport)}
-	defer client.Transport.(*kafka.Transport).CloseIdleConnections()
+	transport := new(kafka.Transport)
+	defer transport.CloseIdleConnections()
+	client := &kafka.Client{Addr: kafka.TCP(addr), Transport: transport}
 	meta, err := client.Metadata(ctx, &kafka.MetadataRequest{})
 	if err != nil {
 		return fmt.Errorf("asking %s for metadata: %w", addr, err)

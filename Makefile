@@ -1,0 +1,72 @@
+# The only door: `make` says what is behind it. `make test` needs Go and nothing else; with Docker, or with Kafka, Redis
+# and PostgreSQL on this machine, it tests against the real ones and says so.
+
+GO            ?= go
+PKG           ?= ./...
+RUN           ?= .
+FUZZTIME      ?= 20s
+LINT_VERSION  := v2.15.0
+KAFKA_VERSION := 4.1.2
+
+export PUSHER_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race check lint fmt vet fuzz generate demo up down kafka-jars clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## the programs into bin/
+	$(GO) build -o bin/ ./cmd/...
+
+test: bin/testservers ## all tests (PKG=./internal/store/... RUN=TestName narrow it)
+	bin/testservers -- $(GO) test -run '$(RUN)' $(PKG)
+
+race: bin/testservers ## all tests under the race detector, none from the cache
+	bin/testservers -- $(GO) test -race -count=1 -p 2 -run '$(RUN)' $(PKG)
+
+check: vet lint race ## what CI checks, the demo aside
+
+lint: bin/golangci-lint ## golangci-lint, by .golangci.yml
+	bin/golangci-lint run $(PKG)
+
+fmt: bin/golangci-lint ## format the code
+	bin/golangci-lint fmt
+
+vet: ## go vet
+	$(GO) vet $(PKG)
+
+fuzz: ## each fuzz test for FUZZTIME
+	@$(GO) list $(PKG) | while read -r package; do \
+		for name in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz'); do \
+			$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
+		done; \
+	done
+
+generate: ## generated files
+	$(GO) generate $(PKG)
+
+demo: ## the whole system in one process, with a summary at the end
+	$(GO) run ./cmd/pusher demo --exit
+
+up: ## Kafka, Redis, PostgreSQL, the sandbox, pusher and compensator in containers
+	docker compose up --build --detach --wait
+
+down: ## stop those and remove their data
+	docker compose down --volumes
+
+kafka-jars: ## a Kafka for tests, by Maven, into the cache directory (needs Java 17 to run)
+	@test -e '$(PUSHER_KAFKA_HOME)/kafka_2.13-$(KAFKA_VERSION).jar' || mvn --quiet --batch-mode --file .ci/kafka/pom.xml \
+		-Dkafka.version=$(KAFKA_VERSION) -DoutputDirectory='$(PUSHER_KAFKA_HOME)' dependency:copy-dependencies
+
+clean: ## remove what was built
+	rm -rf bin .cache coverage.* *.test *.out
+
+bin/testservers: FORCE
+	@$(GO) build -o $@ ./internal/testbed/cmd/testservers
+
+bin/golangci-lint: Makefile # the version stands there
+	@GOBIN='$(CURDIR)/bin' $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@touch $@
+
+FORCE:
