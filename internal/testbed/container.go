@@ -99,7 +99,7 @@ func runContainer(ctx context.Context, image string, port, inner int, ready func
 	}
 	d := &docked{container: run, ready: ready}
 	if err := d.await(ctx); err != nil {
-		return nil, errors.Join(err, d.Close()) //nolint:contextcheck // ctx may be what ended it
+		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }

@@ -28,6 +28,7 @@ func Kafka(t testing.TB) []string {
 
 // Unique makes a name that no other test has, for topics and consumer groups: the test's own and something random.
 func Unique(t testing.TB) string {
+	t.Helper()
 	const most = 100
 	name := notInNames.ReplaceAllString(t.Name(), "-")
 	return name[:min(len(name), most)] + "-" + uuid.NewString()[:8]
