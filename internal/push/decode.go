@@ -23,11 +23,12 @@ const (
 	// retrySlack is how much a retry message may be longer than the event it was made from: the named action, the
 	// recipient's integers in quotes, the id of a CloudEvent.
 	retrySlack = 4 << 10
+
+	byteOrderMark = "\uFEFF"
 )
 
 var (
 	bizType = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	byteBOM = []byte("\uFEFF")
 
 	// rfc3339 is the form that the schema wants too; Go's own parser also takes a comma, "T8:00" and "+24:00".
 	rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](\.[0-9]+)?` +
@@ -68,7 +69,7 @@ func openText(text []byte) (object, error) {
 	if depth(text) > maxDepth {
 		return nil, &PoisonError{ReasonTooDeep, "", "nested deeper than 100; flatten it"}
 	}
-	return readObject(bytes.TrimPrefix(text, byteBOM), "")
+	return readObject(bytes.TrimPrefix(text, []byte(byteOrderMark)), "")
 }
 
 func decode(o object, env envelope) (*Event, error) {
@@ -183,7 +184,7 @@ func (f *fields) params() map[string]Value {
 	inner := f.object("params", f.values["params"])
 	params := make(map[string]Value, len(inner))
 	for name, raw := range inner {
-		value, ok := ParseValue(raw)
+		value, ok := parseValue(raw)
 		if strings.ContainsRune(name, 0) {
 			f.fail(ReasonBadText, "params", "a NUL is in a name; a name cannot be cleaned")
 		}
@@ -201,11 +202,11 @@ func (f *fields) object(field string, raw json.RawMessage) map[string]json.RawMe
 	if isNull(raw) {
 		return nil
 	}
-	o, err := readObject(raw, field)
-	if err != nil {
+	if raw[0] != '{' {
 		f.fail(ReasonWrongType, field, "an object is wanted")
+		return nil
 	}
-	return o.last()
+	return split(raw).last()
 }
 
 // text reads an optional string that is an id.

@@ -154,6 +154,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"params a list", with(`"params":[]`), ReasonWrongType, "params"},
 		{"param null", with(`"params":{"a":null}`), ReasonWrongType, "params.a"},
 		{"param nested", with(`"params":{"a":{"b":1}}`), ReasonWrongType, "params.a"},
+		{"param of a long name", with(`"params":{"` + strings.Repeat("a", 65) + `":null}`), ReasonWrongType, "params." + strings.Repeat("a", 64) + "..."},
 		{"param a list", with(`"params":{"a":[]}`), ReasonWrongType, "params.a"},
 		{"param name with NUL", with(`"params":{"a\u0000":1}`), ReasonBadText, "params"},
 		{"event_id number", with(`"event_id":1`), ReasonWrongType, "event_id"},

@@ -37,7 +37,7 @@ func FuzzDecode(f *testing.F) {
 		if own := mustReadBack(t, e); !slowNumber.Match(own) && !schemaTakes(schema, own) {
 			t.Errorf("the schema refuses %s", own)
 		}
-		if o, err := readObject(bytes.TrimPrefix(text, byteBOM), ""); err == nil && !r.isStructured(o) {
+		if o, err := readObject(bytes.TrimPrefix(text, []byte(byteOrderMark)), ""); err == nil && !r.isStructured(o) {
 			if !slowNumber.Match(text) && !schemaTakes(schema, text) {
 				t.Errorf("Decode accepts and the schema refuses %q", text)
 			}
@@ -116,6 +116,32 @@ func FuzzClean(f *testing.F) {
 		}
 		if !bytes.Equal(clean(got), got) {
 			t.Errorf("%q is cleaned to %q, which is not clean", text, got)
+		}
+	})
+}
+
+// FuzzReadObject holds the members to those of encoding/json, which reads objects into maps to the letter.
+func FuzzReadObject(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` { "a" : 1 , "b":[{"c":"]}\\\""}] } `, `{"a":1,"a":{}}`, `{"a"`, `{"":-1.5e3,"\u0061":null}`, `{"a":tru}`, ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		o, err := readObject(text, "")
+		var want map[string]json.RawMessage
+		if !utf8.Valid(text) {
+			return // refused before
+		}
+		if json.Unmarshal(text, &want) != nil || want == nil {
+			if err == nil {
+				t.Errorf("%q is read as %v", text, o)
+			}
+			return
+		}
+		same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+		if got := o.last(); err != nil || !maps.EqualFunc(got, want, same) {
+			t.Errorf("%q is read as %q, %v, want %q", text, got, err, want)
 		}
 	})
 }

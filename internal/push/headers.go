@@ -2,6 +2,7 @@ package push
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,9 +32,9 @@ const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // Header returns the value of the last header of this name, whatever its case, and whether there is one.
 func (r Record) Header(name string) (string, bool) {
-	for i := len(r.Headers) - 1; i >= 0; i-- {
-		if strings.EqualFold(r.Headers[i].Key, name) {
-			return string(r.Headers[i].Value), true
+	for _, h := range slices.Backward(r.Headers) {
+		if strings.EqualFold(h.Key, name) {
+			return string(h.Value), true
 		}
 	}
 	return "", false

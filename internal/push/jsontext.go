@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,43 +22,60 @@ type object []member
 
 // readObject reads text as one JSON object. Its errors are *PoisonError, with field as the place.
 func readObject(text []byte, field string) (object, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	first, err := dec.Token()
-	if err == nil && first != json.Delim('{') && json.Valid(text) {
-		return nil, &PoisonError{ReasonNotObject, field, "one JSON object is wanted here"}
-	}
-	if err == nil && first != json.Delim('{') {
-		err = errors.New("neither an object nor JSON")
-	}
-	var o object
-	for err == nil && dec.More() {
-		var m member
-		m, err = readMember(dec)
-		o = append(o, m)
-	}
-	if err == nil {
-		_, err = dec.Token() // the closing brace
-	}
-	if err == nil {
-		if _, after := dec.Token(); !errors.Is(after, io.EOF) {
-			err = errors.New("more text after the object")
-		}
-	}
-	if err != nil {
-		at := strconv.FormatInt(dec.InputOffset(), 10)
+	if !json.Valid(text) {
+		syntax := &json.SyntaxError{}
+		errors.As(json.Unmarshal(text, new(json.RawMessage)), &syntax)
+		at := strconv.FormatInt(syntax.Offset, 10)
 		return nil, &PoisonError{ReasonNotJSON, field, "no JSON from byte " + at + " on; send one JSON object"}
 	}
-	return o, nil
+	text = bytes.TrimLeft(text, jsonSpace)
+	if text[0] != '{' {
+		return nil, &PoisonError{ReasonNotObject, field, "one JSON object is wanted here"}
+	}
+	return split(text), nil
 }
 
-func readMember(dec *json.Decoder) (m member, err error) {
-	name, err := dec.Token()
-	if err != nil {
-		return member{}, err
+const jsonSpace = " \t\r\n"
+
+// split cuts the text of a valid object into its members, without copying the values.
+func split(text []byte) object {
+	o := make(object, 0, 8)
+	for rest := text[1:]; ; {
+		rest = bytes.TrimLeft(rest, jsonSpace+",")
+		if rest[0] == '}' {
+			return o
+		}
+		end := valueEnd(rest)
+		name, _ := unquote(rest[:end])
+		rest = bytes.TrimLeft(rest[end:], jsonSpace+":")
+		end = valueEnd(rest)
+		o = append(o, member{name, json.RawMessage(rest[:end:end])})
+		rest = rest[end:]
 	}
-	m.name, _ = name.(string)
-	return m, dec.Decode(&m.value)
+}
+
+// valueEnd is where the value ends with which valid text begins; a member's value always has something behind it.
+func valueEnd(text []byte) int {
+	if c := text[0]; c != '"' && c != '{' && c != '[' {
+		return bytes.IndexAny(text, ",}]"+jsonSpace)
+	}
+	open, quoted := 0, false
+	for i := 0; ; i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			open++
+		case c == '}' || c == ']':
+			open--
+		}
+		if open == 0 && !quoted {
+			return i + 1
+		}
+	}
 }
 
 // last returns the values by name; of a repeated name the last counts.

@@ -26,15 +26,15 @@ func TestKeyIsTheContracts(t *testing.T) {
 
 func TestEncodeKeyPart(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"":                                      "",
-		"a-Z_0.9~+/é":                           "a-Z_0.9~+/é",
-		"%:@,":                                  "%25%3A%40%2C",
-		" \t\n\x00\x7f\u0085\u00a0\u2028\u3000": "%20%09%0A%00%7F%C2%85%C2%A0%E2%80%A8%E3%80%80",
-		"上海:1":                                  "上海%3A1",
+	for _, tt := range []struct{ in, want string }{
+		{"", ""},
+		{"a-Z_0.9~+/é", "a-Z_0.9~+/é"},
+		{"%:@,", "%25%3A%40%2C"},
+		{" \t\n\x00\x7f\u0085\u00a0\u2028\u3000", "%20%09%0A%00%7F%C2%85%C2%A0%E2%80%A8%E3%80%80"},
+		{"上海:1", "上海%3A1"},
 	} {
-		if got := EncodeKeyPart(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
+		if got := EncodeKeyPart(tt.in); got != tt.want {
+			t.Errorf("%q becomes %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }

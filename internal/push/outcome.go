@@ -75,8 +75,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // FailureOf returns the classified failure in err; an error that nobody classified is ambiguous, the safe reading.
 func FailureOf(err error) *Failure {
-	var f *Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
 	return &Failure{Class: Ambiguous, Code: "unclassified", Err: err}

@@ -32,7 +32,7 @@ func compileSchema(t testing.TB) *jsonschema.Schema {
 
 // schemaTakes reports whether the schema accepts the text; what is no JSON it does not.
 func schemaTakes(schema *jsonschema.Schema, text []byte) bool {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(bytes.TrimPrefix(text, byteBOM)))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(bytes.TrimPrefix(text, []byte(byteOrderMark))))
 	return err == nil && schema.Validate(doc) == nil
 }
 

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -20,11 +21,19 @@ func Text(s string) Value { return Value{text: s} }
 
 // ParseValue reads a JSON string (cleaned of NUL and lone surrogates), number or boolean; false for anything else.
 func ParseValue(raw json.RawMessage) (Value, bool) {
+	if !json.Valid(raw) {
+		return Value{}, false
+	}
+	return parseValue(bytes.Trim(raw, jsonSpace))
+}
+
+// parseValue is ParseValue of valid JSON without space around it.
+func parseValue(raw json.RawMessage) (Value, bool) {
 	if s, ok := unquote(clean(raw)); ok {
 		return Value{text: s}, true
 	}
-	if text := string(raw); json.Valid(raw) && (text == "true" || text == "false" || isNumber(raw)) {
-		return Value{text: text, literal: true}, true
+	if isNumber(raw) || raw[0] == 't' || raw[0] == 'f' {
+		return Value{text: string(raw), literal: true}, true
 	}
 	return Value{}, false
 }
