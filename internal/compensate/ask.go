@@ -3,7 +3,6 @@ package compensate
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -61,7 +60,7 @@ func (t *turn) find(ctx context.Context, q push.Question) reply {
 	if !ok {
 		return reply{err: fmt.Errorf("nobody to ask for provider %q", q.Provider)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(t.Policy.SMS.Timeout, time.Second))
+	ctx, cancel := context.WithTimeout(ctx, t.Policy.SMS.Timeout)
 	defer cancel()
 	found, id, err := asker.Find(ctx, q)
 	return reply{found: found, messageID: id, err: err}

@@ -3,7 +3,6 @@ package compensate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -65,12 +64,7 @@ func TestARefusedBatchIsNotMarked(t *testing.T) {
 
 func TestOneRecordThatTheBrokerRefusesHoldsBackNoOther(t *testing.T) {
 	t.Parallel()
-	l := &log{requeue: [][]push.Poke{pokes(1, 10)}, refuse: func(r push.Record) error {
-		if string(r.Key) == "4" {
-			return errTooLarge
-		}
-		return nil
-	}}
+	l := &log{requeue: [][]push.Poke{pokes(1, 10)}, refuse: refuseKey("4")}
 	_, err := newPass(l, nil).Run(context.Background())
 	if !errors.Is(err, errTooLarge) {
 		t.Errorf("error %v, want the refusal", err)
@@ -102,30 +96,5 @@ func TestMarkingThatFailsIsSaid(t *testing.T) {
 	}
 	if len(l.published) != 1 {
 		t.Errorf("published %d", len(l.published))
-	}
-}
-
-func TestQ7WritesLetters(t *testing.T) {
-	t.Parallel()
-	var due []push.Letter
-	for _, p := range pokes(1, 3) {
-		due = append(due, push.Letter{Poke: p, Code: "isv.X", Message: "no", Origin: push.Origin{Topic: "push-events", Offset: 9}})
-	}
-	l := &log{letters: [][]push.Letter{due}, refuse: func(r push.Record) error {
-		if string(r.Key) == "2" {
-			return errTooLarge
-		}
-		return nil
-	}}
-	got, err := newPass(l, nil).Run(context.Background())
-	if !errors.Is(err, errTooLarge) || got.Letters != 2 {
-		t.Errorf("%d letters, %v; want two and the refusal of the third", got.Letters, err)
-	}
-	for _, r := range l.published {
-		reason, _ := r.Header(push.HeaderReason)
-		offset, _ := r.Header(push.HeaderOffset)
-		if got := fmt.Sprint(r.Topic, " ", reason, " ", offset); got != "dlq dead 9" {
-			t.Errorf("letter %s", got)
-		}
 	}
 }

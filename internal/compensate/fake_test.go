@@ -3,6 +3,7 @@ package compensate
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -178,8 +179,8 @@ func pokes(from, n int) []push.Poke {
 	list := make([]push.Poke, n)
 	for i := range list {
 		list[i] = push.Poke{
-			Identity: push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: fmt.Sprint(from + i), Action: push.SMS},
-			ID:       int64(from + i), BizID: fmt.Sprint(from + i), Round: 1, Attempt: 2, Event: []byte(`{"biz_type":"resume_viewed"}`),
+			Identity: push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: strconv.Itoa(from + i), Action: push.SMS},
+			ID:       int64(from + i), BizID: strconv.Itoa(from + i), Round: 1, Attempt: 2, Event: []byte(`{"biz_type":"resume_viewed"}`),
 		}
 	}
 	return list

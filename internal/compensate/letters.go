@@ -12,7 +12,7 @@ func (t *turn) letters(ctx context.Context) error {
 		n, err := t.Letterbox.Letters(ctx, t.Batch, func(ctx context.Context, due []push.Letter) ([]bool, error) {
 			ctx, cancel := context.WithTimeout(ctx, t.Call)
 			defer cancel()
-			return write(ctx, t.Publisher, due, func(l push.Letter) (push.Record, error) {
+			return write(ctx, cutting{t.Publisher}, due, func(l push.Letter) (push.Record, error) {
 				return l.Record(t.DeadLetterTopic)
 			})
 		})

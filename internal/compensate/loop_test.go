@@ -13,6 +13,7 @@ import (
 
 // runs runs a Loop for a while, each of its passes lasting so long, and returns when they began.
 func runs(t *testing.T, every, lasting, until time.Duration) []time.Duration {
+	t.Helper()
 	var began []time.Duration
 	ctx, stop := context.WithTimeout(t.Context(), until)
 	defer stop()

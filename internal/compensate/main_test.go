@@ -3,7 +3,7 @@ package compensate
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"pusher/internal/testbed"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }

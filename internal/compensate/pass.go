@@ -49,7 +49,7 @@ type Summary struct {
 	push.Tally
 
 	DryRun     bool `json:"dry_run"`
-	Unfinished bool `json:"unfinished"` // the budget ended first; the rest is for the next pass
+	Unfinished bool `json:"unfinished"` // the budget ended first, or the pass was stopped; the rest is for the next
 }
 
 // turn is one run of a pass.
@@ -106,9 +106,9 @@ func (p *Pass) askable() []string { return slices.Sorted(maps.Keys(p.Askers)) }
 // patience is how long a retry message may be on its way before it is published again (rule Q2).
 func (p *Pass) patience() time.Duration { return 2 * p.Policy.Lease }
 
-// batches calls step until it reports that it moved nothing, or the budget ends.
+// batches calls step until it reports that it moved nothing, the budget ends, or the pass is told to stop.
 func (t *turn) batches(ctx context.Context, step func(context.Context) (push.Tally, error)) error {
-	for t.Now().Before(t.until) {
+	for ctx.Err() == nil && t.Now().Before(t.until) {
 		moved, err := step(ctx)
 		t.sum.Add(moved)
 		if err != nil {
@@ -116,9 +116,6 @@ func (t *turn) batches(ctx context.Context, step func(context.Context) (push.Tal
 		}
 		if moved == (push.Tally{}) {
 			return nil
-		}
-		if ctx.Err() != nil {
-			return nil // Run says why
 		}
 	}
 	t.sum.Unfinished = true

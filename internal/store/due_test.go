@@ -34,7 +34,7 @@ func TestDueCountsEveryRuleAndChangesNothing(t *testing.T) {
 	want := push.Tally{Requeued: 2, Republished: 2, SweptQueued: 2, SweptUnknown: 2, SweptDead: 2, Repeated: 2,
 		Asked: 2, Resent: 2, Held: 4, Dead: 2, Expired: 2, Doubted: 2, UnknownExpired: 2, Letters: 2}
 	for range 2 {
-		got := check[push.Tally](t)(r.Due(context.Background(), p, aliyun, time.Minute))
+		got := check[push.Tally](t)(r.Due(context.Background(), p, aliyun(), time.Minute))
 		if got != want {
 			t.Errorf("due %+v, want %+v", got, want)
 		}

@@ -14,28 +14,29 @@ func TestQ6GivesUp(t *testing.T) {
 		return c
 	}
 	for _, c := range []moves{
-		{"failed, retries used up", push.SMS, push.Failed, columns{"retries_used": "5"}, "dead(1) isp.SYSTEM_ERROR t t t"},
-		{"deferred, retries used up", push.SMS, push.Deferred, columns{"retries_used": "5"}, "dead(0) retries_used_up t t t"},
-		{"failed, retries left", push.SMS, push.Failed, columns{"retries_used": "4"}, "failed(1) isp.SYSTEM_ERROR f f t"},
-		{"failed, expired", push.SMS, push.Failed, over(columns{}), "expired(1) expired f t f"},
-		{"deferred, expired", push.SMS, push.Deferred, over(columns{}), "expired(0) expired f t f"},
-		{"queued, expired", push.SMS, push.Queued, over(columns{}), "expired(2) expired f t f"},
+		{"failed, retries used up", push.SMS, push.Failed, columns{"retries_used": "5"}, "dead(1) isp.SYSTEM_ERROR letter settled phone"},
+		{"deferred, retries used up", push.SMS, push.Deferred, columns{"retries_used": "5"}, "dead(0) retries_used_up letter settled phone"},
+		{"failed, retries left", push.SMS, push.Failed, columns{"retries_used": "4"}, "failed(1) isp.SYSTEM_ERROR phone"},
+		{"failed, expired", push.SMS, push.Failed, over(columns{}), "expired(1) expired settled"},
+		{"deferred, expired", push.SMS, push.Deferred, over(columns{}), "expired(0) expired settled"},
+		{"queued, expired", push.SMS, push.Queued, over(columns{}), "expired(2) expired settled"},
 		{"queued after an ambiguous attempt, expired", push.WeChat, push.Queued,
-			over(columns{"ambiguous_since": "now()"}), "unknown(2) f f t"},
+			over(columns{"ambiguous_since": "now()"}), "unknown(2) phone"},
 		{"queued once more by policy, expired", push.SMS, push.Queued,
-			over(columns{"possible_duplicate": "true"}), "unknown(2) f f t"},
-		{"unknown, expired: may have been sent", push.SMS, push.Unknown, over(columns{}), "unknown(1) f f t"},
-		{"sending, expired: never touched", push.SMS, push.Sending, over(stale("5 min", nil)), "sending(1) f f t"},
-		{"unknown for too long", push.SMS, push.Unknown, ago("73 h", nil), "dead(1) unknown_expired t t t"},
-		{"unknown, held", push.SMS, push.Unknown, ago("71 h", nil), "unknown(1) f f t"},
-		{"swept, unknown for too long", push.SMS, push.Unknown, ago("73 h", columns{"ambiguous_since": "NULL"}), "dead(1) unknown_expired t t t"},
+			over(columns{"possible_duplicate": "true"}), "unknown(2) phone"},
+		{"unknown, expired: may have been sent", push.SMS, push.Unknown, over(columns{}), "unknown(1) phone"},
+		{"sending, expired: never touched", push.SMS, push.Sending, over(stale("5 min", nil)), "sending(1) phone"},
+		{"unknown for too long", push.SMS, push.Unknown, ago("73 h", nil), "dead(1) unknown_expired letter settled phone"},
+		{"unknown, held", push.SMS, push.Unknown, ago("71 h", nil), "unknown(1) phone"},
+		{"swept, unknown for too long", push.SMS, push.Unknown, ago("73 h", columns{"ambiguous_since": "NULL"}), "dead(1) unknown_expired letter settled phone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := fresh(t)
 			id := r.put(t, c.action, c.status, c.over)
 			check[push.Tally](t)(r.GiveUp(context.Background(), 10, policy()))
-			r.must(t, id, c.want, stands, "error_code", "letter_due", "settled_at IS NOT NULL", "recipient_full IS NOT NULL")
+			r.must(t, id, c.want, stands, "error_code", flag("letter", "letter_due"), flag("settled", "settled_at IS NOT NULL"),
+				flag("phone", "recipient_full IS NOT NULL"))
 		})
 	}
 }
@@ -66,7 +67,7 @@ func TestQ6HoldsEachChannelByItsOwnPolicy(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	p := policy()
-	p.WeChat.HoldMax = p.WeChat.HoldMax / 72
+	p.WeChat.HoldMax /= 72
 	sms, wechat := r.put(t, push.SMS, push.Unknown, ago("2 h", nil)), r.put(t, push.WeChat, push.Unknown, ago("2 h", nil))
 	check[push.Tally](t)(r.GiveUp(context.Background(), 10, p))
 	r.must(t, sms, "unknown", "status")

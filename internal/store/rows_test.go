@@ -101,6 +101,11 @@ func (r rows) say(t *testing.T, id int64, expressions ...string) string {
 	return text
 }
 
+// flag is an SQL expression for name where the condition holds, and for nothing where it does not.
+func flag(name, condition string) string {
+	return "CASE WHEN " + condition + " THEN '" + name + "' END"
+}
+
 // must fails the test unless the row says want.
 func (r rows) must(t *testing.T, id int64, want string, expressions ...string) {
 	t.Helper()
@@ -129,6 +134,7 @@ func ids(pokes []push.Poke) []int64 {
 
 // check ends the test on an error.
 func check[T any](t *testing.T) func(T, error) T {
+	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {

@@ -35,7 +35,7 @@ func TestField25ARowIsDueAtItsMomentInEveryZone(t *testing.T) {
 			r.must(t, due, "queued", "status")
 			r.must(t, valid, "queued", "status")
 
-			q := check[[]push.Question](t)(r.Questions(ctx, 10, policy(), aliyun))
+			q := check[[]push.Question](t)(r.Questions(ctx, 10, policy(), aliyun()))
 			if age := time.Since(q[0].IntentAt) - time.Minute; age.Abs() > 2*time.Second {
 				t.Errorf("intent time is off by %v", age)
 			}
