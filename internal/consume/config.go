@@ -10,12 +10,13 @@ import (
 )
 
 // Handler takes records in. Handle blocks while there is no room and returns quickly otherwise; ctx ends with the
-// Kafka generation, and then Handle returns soon. done is called once, from any goroutine, when the record is taken
-// care of: done(nil), or done(err) with a *push.PoisonError when it turns out to be one. It may never be called once
-// ctx has ended.
+// Kafka generation, and then Handle returns soon. done is called once, from any goroutine, when the handler is through with the
+// record: done(nil) when it is taken care of, done(err) otherwise. The end of a generation waits for done, within
+// DrainTimeout, so a handler that gives a record back after ctx has ended says so with an error.
 //
-// A *push.PoisonError from Handle sends the record to the dead-letter topic; push.ErrTombstone counts it and goes on;
-// after any other error the record is handed again, while others go on.
+// An error, of Handle or given to done, decides what becomes of the record: a *push.PoisonError sends it to the
+// dead-letter topic; push.ErrTombstone counts it and goes on; after any other it is handed again after a while, with
+// others going on, or comes again in a later generation when ctx has ended.
 type Handler interface {
 	Handle(ctx context.Context, r push.Record, done func(error)) error
 }

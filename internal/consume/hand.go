@@ -60,6 +60,7 @@ func (p *partition) judge(handing, work context.Context, r push.Record, err erro
 		p.tell(KindPoison, r.Offset, poison)
 		p.park(work, func() { p.bury(work, r, poison.Reason) })
 	case handing.Err() != nil:
+		p.mark.giveBack(r.Offset)
 	default:
 		p.tell(KindHandler, r.Offset, err)
 		p.park(work, func() { p.again(handing, work, r) })
@@ -72,6 +73,7 @@ func (p *partition) again(handing, work context.Context, r push.Record) {
 	for {
 		d, _ := wait.Next()
 		if !pause(handing, d) {
+			p.mark.giveBack(r.Offset)
 			return
 		}
 		p.c.counts.handedAgain.Add(1)

@@ -3,6 +3,7 @@ package consume_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -10,40 +11,98 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"go.uber.org/goleak"
 
 	"pusher/internal/consume"
 	"pusher/internal/push"
+	"pusher/internal/testbed"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testbed.Main(m) }
 
-// The topics of every test; each has a cluster, or names, of its own.
-const (
-	mainTopic  = "push-events"
-	retryTopic = "push-events-retry"
-	deadTopic  = "push-events-dlq"
-)
+// cluster is a Kafka with names of its own for one test.
+type cluster struct {
+	brokers           []string
+	main, retry, dead string
+	make              func(topic string, partitions int)
+	grow              func(topic string, partitions int)
+}
 
-// fake starts an in-process Kafka with the topics given, n partitions each, and the dead-letter topic.
-func fake(t *testing.T, n int32, topics ...string) *kfake.Cluster {
+// onEach runs a test on the in-process Kafka and on a real one, with partitions of the main and retry topic (0: they
+// do not exist yet) and one of the dead-letter topic.
+func onEach(t *testing.T, partitions int, test func(t *testing.T, k cluster)) {
 	t.Helper()
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(n, topics...), kfake.SeedTopics(1, deadTopic),
-		kfake.GroupMinSessionTimeout(time.Second))
+	for name, begin := range map[string]func(*testing.T) cluster{"fake": fake, "real": realKafka} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := begin(t)
+			k.make(k.dead, 1)
+			if partitions > 0 {
+				k.make(k.main, partitions)
+				k.make(k.retry, partitions)
+			}
+			test(t, k)
+		})
+	}
+}
+
+// fake is an in-process Kafka.
+func fake(t *testing.T) cluster { t.Helper(); return fakeThrough(t, net.Listen) }
+
+// fakeThrough is an in-process Kafka behind a listener of the test.
+func fakeThrough(t *testing.T, listen func(network, address string) (net.Listener, error)) cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second), kfake.ListenFn(listen))
 	if err != nil {
 		t.Fatalf("starting kfake: %v", err)
 	}
 	t.Cleanup(c.Close)
-	return c
+	return named(t, c.ListenAddrs(), func(topic string, partitions int) {
+		if err := c.CreateTopic(topic, int32(partitions), nil); err != nil {
+			t.Fatalf("making topic %s: %v", topic, err)
+		}
+	})
+}
+
+// realKafka is a real Kafka, shared with other tests.
+func realKafka(t *testing.T) cluster {
+	t.Helper()
+	brokers := testbed.Kafka(t)
+	return named(t, brokers, func(topic string, partitions int) { testbed.MakeTopic(t, brokers[0], topic, partitions) })
+}
+
+func named(t *testing.T, brokers []string, create func(string, int)) cluster {
+	t.Helper()
+	name := testbed.Unique(t)
+	return cluster{
+		brokers: brokers, main: name, retry: name + "-retry", dead: name + "-dlq",
+		make: create,
+		grow: func(topic string, partitions int) { grow(t, brokers, topic, partitions) },
+	}
+}
+
+func grow(t *testing.T, brokers []string, topic string, partitions int) {
+	t.Helper()
+	transport := &kafka.Transport{}
+	defer transport.CloseIdleConnections()
+	client := &kafka.Client{Addr: kafka.TCP(brokers...), Transport: transport, Timeout: 10 * time.Second}
+	res, err := client.CreatePartitions(t.Context(), &kafka.CreatePartitionsRequest{
+		Topics: []kafka.TopicPartitionsConfig{{Name: topic, Count: int32(partitions)}},
+	})
+	if err == nil {
+		err = res.Errors[topic]
+	}
+	if err != nil {
+		t.Fatalf("growing topic %s: %v", topic, err)
+	}
 }
 
 // quick is a configuration with short times for tests.
-func quick(brokers []string) consume.Config {
+func (k cluster) quick() consume.Config {
 	return consume.Config{
-		Cluster:         consume.Cluster{Brokers: brokers},
-		Group:           "pusher",
-		Topics:          []string{mainTopic, retryTopic},
-		DeadLetterTopic: deadTopic,
+		Cluster:         consume.Cluster{Brokers: k.brokers},
+		Group:           k.main,
+		Topics:          []string{k.main, k.retry},
+		DeadLetterTopic: k.dead,
 		SessionTimeout:  6 * time.Second,
 		Heartbeat:       200 * time.Millisecond,
 		DrainTimeout:    2 * time.Second,
@@ -103,9 +162,9 @@ func producer(t *testing.T, brokers []string) *consume.Producer {
 }
 
 // put writes messages to the partition that they name, in order.
-func put(t *testing.T, brokers []string, messages ...kafka.Message) {
+func (k cluster) put(t *testing.T, messages ...kafka.Message) {
 	t.Helper()
-	write(t, &kafka.Writer{Addr: kafka.TCP(brokers...)}, messages...)
+	write(t, &kafka.Writer{Addr: kafka.TCP(k.brokers...)}, messages...)
 }
 
 func write(t *testing.T, w *kafka.Writer, messages ...kafka.Message) {
@@ -137,14 +196,13 @@ func events(topic string, partition int, prefix string, n int) []kafka.Message {
 	return all
 }
 
-// committed is the group's committed offset; -1 when there is none.
-func committed(t *testing.T, brokers []string, group, topic string, partition int) int64 {
-	t.Helper()
+// committed is the group's committed offset; -1 when there is none, -2 while Kafka does not answer.
+func (k cluster) committed(topic string, partition int) int64 {
 	transport := &kafka.Transport{}
 	defer transport.CloseIdleConnections()
-	client := &kafka.Client{Addr: kafka.TCP(brokers...), Transport: transport, Timeout: 5 * time.Second}
+	client := &kafka.Client{Addr: kafka.TCP(k.brokers...), Transport: transport, Timeout: 5 * time.Second}
 	res, err := client.OffsetFetch(context.Background(), &kafka.OffsetFetchRequest{
-		GroupID: group, Topics: map[string][]int{topic: {partition}},
+		GroupID: k.main, Topics: map[string][]int{topic: {partition}},
 	})
 	if err != nil {
 		return -2
@@ -156,9 +214,9 @@ func committed(t *testing.T, brokers []string, group, topic string, partition in
 }
 
 // readAll reads a partition's records from its first on, until n are there.
-func readAll(t *testing.T, brokers []string, topic string, n int) []kafka.Message {
+func (k cluster) readAll(t *testing.T, topic string, n int) []kafka.Message {
 	t.Helper()
-	r := kafka.NewReader(kafka.ReaderConfig{Brokers: brokers, Topic: topic, MaxWait: 200 * time.Millisecond, MaxBytes: 8 << 20})
+	r := kafka.NewReader(kafka.ReaderConfig{Brokers: k.brokers, Topic: topic, MaxWait: 200 * time.Millisecond, MaxBytes: 8 << 20})
 	defer func() { _ = r.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

@@ -16,13 +16,14 @@ type watermark struct {
 	mu    sync.Mutex
 	next  int64         // guarded by mu; one past the highest offset taken, or where reading starts
 	out   []slot        // guarded by mu; ascending offsets from the lowest undone one on
-	left  int           // guarded by mu; how many of out are undone
-	empty chan struct{} // guarded by mu; closed while nothing is undone
+	left  int           // guarded by mu; how many of out somebody works on
+	empty chan struct{} // guarded by mu; closed while nobody works on anything
 }
 
 type slot struct {
 	offset int64
-	done   bool
+	done   bool // taken care of
+	back   bool // given back: nobody has it any more, and it is not done
 }
 
 // newWatermark starts at the first offset to be read, or unknown.
@@ -59,18 +60,49 @@ func (w *watermark) take(offset int64) bool {
 func (w *watermark) done(offset int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, found := slices.BinarySearchFunc(w.out, offset, func(s slot, o int64) int { return cmp.Compare(s.offset, o) })
+	i, found := w.find(offset)
 	if !found || w.out[i].done {
 		return
 	}
 	w.out[i].done = true
-	w.left--
+	if !w.out[i].back {
+		w.left--
+	}
 	prefix := 0
 	for prefix < len(w.out) && w.out[prefix].done {
 		prefix++
 	}
 	w.out = w.out[prefix:]
-	if w.left == 0 {
+	w.signal()
+}
+
+// giveBack notes that nobody works on the record at offset any more: it comes again in a later generation, and there
+// is nothing to wait for.
+func (w *watermark) giveBack(offset int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, found := w.find(offset)
+	if !found || w.out[i].done || w.out[i].back {
+		return
+	}
+	w.out[i].back = true
+	w.left--
+	w.signal()
+}
+
+// find needs mu.
+func (w *watermark) find(offset int64) (int, bool) {
+	return slices.BinarySearchFunc(w.out, offset, func(s slot, o int64) int { return cmp.Compare(s.offset, o) })
+}
+
+// signal needs mu.
+func (w *watermark) signal() {
+	if w.left > 0 {
+		return
+	}
+	select {
+	case <-w.empty:
+	default:
 		close(w.empty)
 	}
 }
@@ -100,14 +132,14 @@ func (w *watermark) span() int {
 	return len(w.out)
 }
 
-// undone counts the records handed out and not yet taken care of.
+// undone counts the records that somebody works on.
 func (w *watermark) undone() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.left
 }
 
-// drained is closed once everything taken so far is taken care of.
+// drained is closed once everything taken so far is taken care of or given back.
 func (w *watermark) drained() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
