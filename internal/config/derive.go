@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 	"time"
 
@@ -62,3 +63,18 @@ func (c *Config) NeedPushes() error {
 	}
 	return asError([]Problem{c.places.problem("pushes", "is missing: configure at least one push, in a file given by --config or PUSHER_CONFIG")})
 }
+
+// DSN returns the push log's URL as the driver wants it: without prepared statements where statement_cache is off.
+func (p Postgres) DSN() string {
+	u, err := url.Parse(p.URL.Reveal())
+	if err != nil || p.StatementCache || u.Query().Has(execMode) {
+		return p.URL.Reveal()
+	}
+	query := u.Query()
+	query.Set(execMode, "exec")
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// execMode is pgx's own parameter; "exec" outlives no transaction, so a pooler may change the connection under it.
+const execMode = "default_query_exec_mode"

@@ -185,3 +185,20 @@ func TestNeedsNameTheKey(t *testing.T) {
 		t.Error("a full configuration lacks something")
 	}
 }
+
+func TestDSNTurnsPreparedStatementsOff(t *testing.T) {
+	t.Parallel()
+	const url = "postgres://u:p%40@h:5432/db?sslmode=disable"
+	for _, c := range []struct {
+		p    Postgres
+		want string
+	}{
+		{Postgres{URL: url, StatementCache: true}, url},
+		{Postgres{URL: url}, "postgres://u:p%40@h:5432/db?default_query_exec_mode=exec&sslmode=disable"},
+		{Postgres{URL: "postgres://h/db?default_query_exec_mode=simple_protocol"}, "postgres://h/db?default_query_exec_mode=simple_protocol"},
+	} {
+		if got := c.p.DSN(); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}

@@ -107,7 +107,8 @@ func TestEachMistakeNamesKeyAndLine(t *testing.T) {
 		"push provider":         {"\n  p:\n    actions:\n      sms: {twilio: {}, aliyun: {template: t}}", "pushes.p.actions.sms.twilio", 15, "aliyun, tencent"},
 		"notify without title":  {"\n  p:\n    actions:\n      notify: {body: b}", "pushes.p.actions.notify.title", 15, "missing"},
 		"sms without template":  {"\n  p:\n    actions:\n      sms: {aliyun: {}}", "pushes.p.actions.sms.aliyun.template", 15, "missing"},
-		"sms of a spare alone":  {"\n  p:\n    actions:\n      sms: {tencent: {template: \"1\"}}", "pushes.p.actions.sms", 15, "[aliyun]"},
+		"sms of a spare alone":  {"\n  p:\n    actions:\n      sms: {tencent: {template: \"1\"}}", "pushes.p.actions.sms", 15, "aliyun, the first"},
+		"sms without provider":  {"channels: {}\npushes: {p: {actions: {sms: {aliyun: {template: t}}}}}", "pushes.p.actions.sms", 2, "no provider"},
 		"sms param is a number": {"\n  p:\n    actions:\n      sms: {aliyun: {template: t, params: {n: 1}}}", "pushes.p.actions.sms.aliyun.params.n", 15, "quotes"},
 		"wechat no template":    {"\n  p:\n    actions:\n      wechat: {url: u}", "pushes.p.actions.wechat.template", 15, "missing"},
 	}

@@ -9,8 +9,8 @@ import (
 var (
 	// pushName is a biz_type (docs/contract.md, section 2).
 	pushName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-	// versionName is the version of a push's rule.
-	versionName = regexp.MustCompile(`^v[1-9][0-9]*$`)
+	// versionName is the version of a push's rule; a retry message carries it, so it is bounded.
+	versionName = regexp.MustCompile(`^v[1-9][0-9]{0,8}$`)
 )
 
 func (c *Config) validatePushes(v *validator) {
@@ -42,6 +42,9 @@ func (c *Config) validateActions(v *validator, key string, a PushActions) {
 	if a.SMS.Tencent != nil {
 		v.check(a.SMS.Tencent.Template != "", key+".sms.tencent.template", "is missing: name the registered template")
 	}
-	v.check(slices.ContainsFunc(c.Channels.SMS.Providers, a.SMS.Has), key+".sms",
-		"has no template for any of channels.sms.providers %v: give one of them both keys and a template", c.Channels.SMS.Providers)
+	if providers := c.Channels.SMS.Providers; len(providers) == 0 {
+		v.check(false, key+".sms", "cannot be sent: channels.sms has no provider with an account")
+	} else {
+		v.check(a.SMS.Has(providers[0]), key+".sms", "has no template for %s, the first of channels.sms.providers", providers[0])
+	}
 }

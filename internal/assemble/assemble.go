@@ -1,0 +1,61 @@
+// Package assemble turns the configuration into the parts that both programs are made of. It is where settings meet
+// adapters, so that neither knows the other; it decides nothing itself, and its errors name the service's address.
+package assemble
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"pusher/internal/config"
+	"pusher/internal/consume"
+	"pusher/internal/dedup"
+	"pusher/internal/store"
+)
+
+// Store opens the push log; name is what PostgreSQL shows as the client. Close it in the end.
+func Store(ctx context.Context, c *config.Config, name string) (*store.Store, error) {
+	if err := c.NeedPostgres(); err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, store.Config{
+		URL: c.Postgres.DSN(), MaxConns: int32(c.Postgres.MaxConns), //nolint:gosec // at most 1000
+		StatementTimeout: c.Postgres.Timeout, Name: name,
+	})
+}
+
+// Redis connects to the fast arbiter. Close it in the end.
+func Redis(ctx context.Context, c *config.Config) (redis.UniversalClient, error) {
+	secure, err := c.Redis.TLS.Client()
+	if err != nil {
+		return nil, fmt.Errorf("reading redis.tls: %w", err)
+	}
+	return dedup.Connect(ctx, dedup.Config{
+		Addrs: c.Redis.Addrs, Mode: dedup.Mode(c.Redis.Mode), Master: c.Redis.Master, Username: c.Redis.Username,
+		Password: c.Redis.Password.Reveal(), DB: c.Redis.DB, TLS: secure, Timeout: c.Redis.Timeout,
+	})
+}
+
+// Cluster says how to reach Kafka.
+func Cluster(c *config.Config) (consume.Cluster, error) {
+	secure, err := c.Kafka.TLS.Client()
+	if err != nil {
+		return consume.Cluster{}, fmt.Errorf("reading kafka.tls: %w", err)
+	}
+	return consume.Cluster{
+		Brokers: c.Kafka.Brokers, TLS: secure,
+		SASL: consume.SASL{
+			Mechanism: c.Kafka.SASL.Mechanism, Username: c.Kafka.SASL.Username, Password: c.Kafka.SASL.Password.Reveal(),
+		},
+	}, nil
+}
+
+// Producer opens a writer to Kafka. Close it in the end.
+func Producer(c *config.Config) (*consume.Producer, error) {
+	cluster, err := Cluster(c)
+	if err != nil {
+		return nil, err
+	}
+	return consume.NewProducer(cluster)
+}

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"runtime/debug"
+)
+
+// Version is the module's version, or the commit that the program was built from.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return version(info)
+}
+
+func version(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	switch {
+	case info.Main.Version != "" && info.Main.Version != "(devel)":
+		return info.Main.Version
+	case revision == "":
+		return "devel"
+	case settings["vcs.modified"] == "true":
+		return revision[:min(12, len(revision))] + "+changes"
+	}
+	return revision[:min(12, len(revision))]
+}
