@@ -23,6 +23,11 @@ const (
 	postgresImage = "postgres:18-alpine"
 )
 
+// Images names the image of each server, for who runs the same ones elsewhere.
+func Images() map[string]string {
+	return map[string]string{"kafka": kafkaImage, "redis": redisImage, "postgres": postgresImage}
+}
+
 // docked is a server in a container.
 type docked struct {
 	container *testcontainers.DockerContainer
