@@ -69,26 +69,26 @@ const (
 	l.created_at, l.updated_at, l.lease_until, l.ambiguous_since, l.next_attempt_at, l.expires_at, l.settled_at, l.sent_at`
 )
 
-// restrictions are the conditions that a Filter can ask for, by the argument that they name.
+// restrictions are the conditions that f asks for, and their arguments.
 func (f Filter) restrictions() (where string, args pgx.NamedArgs) {
 	where, args = "true", pgx.NamedArgs{}
 	add := func(asked bool, condition, name string, value any) {
 		if asked {
-			where += " AND " + condition + " @" + name
+			where += " AND " + condition
 			args[name] = value
 		}
 	}
 	statuses := column(f.Statuses, func(s push.Status) string { return string(s) })
-	add(f.BizType != "", "l.biz_type =", "biz_type", f.BizType)
-	add(f.RuleVersion != "", "l.rule_version =", "rule_version", f.RuleVersion)
-	add(f.DedupID != "", "l.dedup_id =", "dedup_id", f.DedupID)
-	add(f.Action != "", "l.action =", "action", string(f.Action))
-	add(f.BizID != "", "l.biz_id =", "biz_id", f.BizID)
-	add(f.UserID != "", "l.user_id =", "user_id", f.UserID)
-	add(f.RecipientHash != nil, "l.recipient_hash =", "recipient_hash", f.RecipientHash)
-	add(len(statuses) > 0, "l.status = ANY", "statuses", statuses)
-	add(!f.Since.IsZero(), "l.created_at >=", "since", f.Since)
-	add(f.Before > 0, "l.id <", "before", f.Before)
+	add(f.BizType != "", "l.biz_type = @biz_type", "biz_type", f.BizType)
+	add(f.RuleVersion != "", "l.rule_version = @rule_version", "rule_version", f.RuleVersion)
+	add(f.DedupID != "", "l.dedup_id = @dedup_id", "dedup_id", f.DedupID)
+	add(f.Action != "", "l.action = @action", "action", string(f.Action))
+	add(f.BizID != "", "l.biz_id = @biz_id", "biz_id", f.BizID)
+	add(f.UserID != "", "l.user_id = @user_id", "user_id", f.UserID)
+	add(f.RecipientHash != nil, "l.recipient_hash = @recipient_hash", "recipient_hash", f.RecipientHash)
+	add(len(statuses) > 0, "l.status = ANY (@statuses)", "statuses", statuses)
+	add(!f.Since.IsZero(), "l.created_at >= @since", "since", f.Since)
+	add(f.Before > 0, "l.id < @before", "before", f.Before)
 	return where, args
 }
 

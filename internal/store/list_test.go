@@ -1,0 +1,102 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pusher/internal/push"
+	"pusher/internal/store"
+)
+
+func TestListFiltersNewestFirst(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	sms := r.record(t, r.intend(t, "w1", about("a")), push.Accepted)
+	wechat := r.record(t, r.intend(t, "w1", about("a"), of(push.WeChat)), push.NotSent)
+	other := r.intend(t, "w1", about("b"), func(in *push.Intent) {
+		in.Delivery.BizType, in.Delivery.BizID, in.Delivery.Event.Recipient.UserID = "job_applied", "7", "u2"
+		in.RecipientHash = []byte{9}
+	})
+	for _, c := range []struct {
+		name   string
+		filter store.Filter
+		want   []int64
+	}{
+		{"all", store.Filter{}, []int64{other.ID, wechat.ID, sms.ID}},
+		{"by status", store.Filter{Statuses: []push.Status{push.Sent, push.Failed}}, []int64{wechat.ID, sms.ID}},
+		{"by type", store.Filter{Identity: push.Identity{BizType: "job_applied"}}, []int64{other.ID}},
+		{"by id and action", store.Filter{BizID: "10248", Identity: push.Identity{Action: push.SMS}}, []int64{sms.ID}},
+		{"by key", store.Filter{Identity: wechatIdentity()}, []int64{wechat.ID}},
+		{"by user", store.Filter{UserID: "u2"}, []int64{other.ID}},
+		{"by recipient", store.Filter{RecipientHash: []byte{9}}, []int64{other.ID}},
+		{"since later", store.Filter{Since: time.Now().Add(time.Hour)}, nil},
+		{"first page", store.Filter{Limit: 2}, []int64{other.ID, wechat.ID}},
+		{"next page", store.Filter{Limit: 2, Before: wechat.ID}, []int64{sms.ID}},
+	} {
+		list, err := r.List(t.Context(), c.filter)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		var ids []int64
+		for _, e := range list {
+			ids = append(ids, e.ID)
+		}
+		if !slices.Equal(ids, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, ids, c.want)
+		}
+	}
+}
+
+func wechatIdentity() push.Identity {
+	return push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "a", Action: push.WeChat}
+}
+
+func TestShowTellsEveryAttempt(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	row := r.record(t, r.intend(t, "w1"), push.NotSent)
+	n := r.queue(t, row)
+	row = r.record(t, r.intend(t, "w2", retry(n)), push.Accepted)
+	entry, attempts, err := r.Show(t.Context(), row.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entry.Status != push.Sent || entry.Recipient != "138****8000" || entry.SentAt.IsZero() || entry.ErrorCode != "" ||
+		entry.Origin.Offset != 42 || entry.ProviderMsgID != "m1" || !entry.NextAttemptAt.IsZero() {
+		t.Errorf("entry %+v", entry)
+	}
+	first, second := attempts[0], attempts[1]
+	if len(attempts) != 2 || first.Outcome != "not_sent" || first.ErrorCode != "isp.SYSTEM_ERROR" || first.Owner != "w1" ||
+		first.Current || first.Worker != "host-1" || first.FinishedAt.Before(first.StartedAt) {
+		t.Errorf("first attempt %+v", first)
+	}
+	if second.Outcome != "accepted" || !second.Current || second.ErrorCode != "" || second.ProviderMsgID != "m1" {
+		t.Errorf("second attempt %+v", second)
+	}
+	if _, _, err := r.Show(t.Context(), 1<<40); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("showing nothing: %v", err)
+	}
+}
+
+func TestStatsCountByActionStatusProviderAndError(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	for i := range 3 {
+		r.record(t, r.intend(t, "w1", about(fmt.Sprint(i))), push.Accepted)
+	}
+	r.record(t, r.intend(t, "w1", of(push.WeChat)), push.NotSent)
+	want := []store.Count{
+		{Action: push.SMS, Status: push.Sent, Provider: "aliyun", Count: 3},
+		{Action: push.WeChat, Status: push.Failed, Provider: "aliyun", ErrorCode: "isp.SYSTEM_ERROR", Count: 1},
+	}
+	got, err := r.Stats(t.Context(), time.Time{})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("stats %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := r.Stats(t.Context(), time.Now().Add(time.Hour)); err != nil || len(got) != 0 {
+		t.Errorf("stats of the future: %+v, %v", got, err)
+	}
+}
