@@ -3,8 +3,12 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"net"
+	"strconv"
 
 	"github.com/alicebob/miniredis/v2"
+
+	"pusher/internal/sandbox/local"
 )
 
 // RedisVersion names what stands in for Redis.
@@ -19,8 +23,12 @@ type RedisServer struct {
 
 // Redis starts a Redis.
 func Redis(context.Context) (*RedisServer, error) {
+	port, err := local.FreePort()
+	if err != nil {
+		return nil, err
+	}
 	mini := miniredis.NewMiniRedis()
-	if err := mini.Start(); err != nil {
+	if err := mini.StartAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
 		return nil, fmt.Errorf("starting redis: %w", err)
 	}
 	mini.ClockTTL(true) // by itself it would keep every key for ever

@@ -58,7 +58,7 @@ func PingRedis(ctx context.Context, addr string) error {
 	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "*1\r\n$4\r\nPING\r\n"); err != nil {
 		return err
 	}
 	answer, err := bufio.NewReader(conn).ReadString('\n')
