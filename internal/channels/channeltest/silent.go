@@ -1,0 +1,9 @@
+package channeltest
+
+import (
+	"io"
+	"log"
+)
+
+// silent is a log for servers whose clients fail on purpose.
+func silent() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -1,0 +1,82 @@
+package aliyun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"pusher/internal/channels"
+	"pusher/internal/push"
+)
+
+const (
+	pageSize = 50 // the most that Aliyun gives
+	maxPages = 20 // of one number and day; nobody gets a thousand messages a day
+
+	// A send is listed under the day in Beijing on which Aliyun took it, by Aliyun's clock: near midnight that may not
+	// be the day of our intent.
+	before = 10 * time.Minute
+	after  = time.Hour
+)
+
+// details is the answer of QuerySendDetails.
+type details struct {
+	TotalCount int
+	List       struct {
+		Rows []struct {
+			OutID string `json:"OutId"`
+		} `json:"SmsSendDetailDTO"`
+	} `json:"SmsSendDetailDTOs"`
+}
+
+// Find asks whether Aliyun took the send that q is about, by its OutId. Found is certain; not found proves nothing,
+// least of all soon after the send. The rows carry no id of the message, so messageID is always empty.
+func (s *Sender) Find(ctx context.Context, q push.Question) (found bool, messageID string, err error) {
+	reference := q.Reference(q.Round)
+	for _, day := range days(q.IntentAt) {
+		found, err = s.findOn(ctx, day, wirePhone(q.Phone), reference)
+		if found || err != nil {
+			return found, "", s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
+		}
+	}
+	return false, "", nil
+}
+
+// days are the days in Beijing, as the query wants them, that a send with this intent may be listed under.
+func days(intent time.Time) []string {
+	var list []string
+	for _, at := range []time.Time{intent, intent.Add(-before), intent.Add(after)} {
+		day := at.In(channels.Beijing).Format("20060102")
+		if len(list) == 0 || list[len(list)-1] != day && list[0] != day {
+			list = append(list, day)
+		}
+	}
+	return list
+}
+
+func (s *Sender) findOn(ctx context.Context, day, phone, reference string) (bool, error) {
+	for page := 1; page <= maxPages; page++ {
+		text, err := s.call(ctx, "QuerySendDetails", map[string]string{
+			"PhoneNumber": phone, "SendDate": day,
+			"PageSize": strconv.Itoa(pageSize), "CurrentPage": strconv.Itoa(page),
+		})
+		if err != nil {
+			return false, err
+		}
+		var answer details
+		if err := json.Unmarshal(text, &answer); err != nil {
+			return false, fmt.Errorf("reading the send details: %w", err)
+		}
+		for _, row := range answer.List.Rows {
+			if row.OutID == reference {
+				return true, nil
+			}
+		}
+		if len(answer.List.Rows) == 0 || page*pageSize >= answer.TotalCount {
+			return false, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,8 @@
+package tencent
+
+import _ "embed"
+
+// codes says what each code means; channels.ReadTable reads it.
+//
+//go:embed codes.txt
+var codes string

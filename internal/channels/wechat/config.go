@@ -1,0 +1,90 @@
+package wechat
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"pusher/internal/channels"
+)
+
+// Provider is the sender's name in the push log.
+const Provider = "wechat"
+
+// Template is the template message of one push.
+type Template struct {
+	ID   string
+	URL  string            // opened by a tap; a template over the event's variables; may be empty
+	Data map[string]string // the message's fields, each a template over the event's variables
+}
+
+// Config is one official account.
+type Config struct {
+	Endpoint  string // full base URL; empty: the provider's own
+	AppID     string
+	AppSecret string
+	Timeout   time.Duration       // of one send, its token included, beside the context's own; 0: the context's alone
+	Templates map[string]Template // by biz_type
+
+	Now func() time.Time // [time.Now]
+}
+
+// Sender sends for one account. It is safe for concurrent use.
+type Sender struct {
+	cfg       Config
+	base      *url.URL
+	templates map[string]template
+	codes     channels.Table
+	transport *channels.Transport
+	tokens    *tokens
+}
+
+type template struct {
+	id   string
+	url  *channels.Text // nil for none
+	data map[string]*channels.Text
+}
+
+// New makes a sender; the error names the setting or template that is wrong.
+func New(cfg Config) (*Sender, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	base, err := channels.ParseEndpoint(cfg.Endpoint, "https://api.weixin.qq.com")
+	if err != nil {
+		return nil, fmt.Errorf("setting up wechat: %w", err)
+	}
+	table, err := channels.ReadTable(codes)
+	if err != nil {
+		return nil, fmt.Errorf("setting up wechat: %w", err)
+	}
+	s := &Sender{
+		cfg: cfg, base: base, codes: table, transport: channels.NewTransport(),
+		templates: make(map[string]template, len(cfg.Templates)),
+	}
+	s.tokens = newTokens(s.fetchToken, cfg.Now)
+	for bizType, source := range cfg.Templates {
+		if s.templates[bizType], err = compile(bizType, source); err != nil {
+			return nil, fmt.Errorf("setting up wechat: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func compile(bizType string, source Template) (template, error) {
+	t := template{id: source.ID}
+	var err error
+	if t.data, err = channels.CompileAll(bizType+".wechat.data", source.Data); err != nil {
+		return t, err //nolint:wrapcheck // wrapped by New
+	}
+	if source.URL != "" {
+		t.url, err = channels.Compile(bizType+".wechat.url", source.URL)
+	}
+	return t, err //nolint:wrapcheck // wrapped by New
+}
+
+// Provider is "wechat".
+func (s *Sender) Provider() string { return Provider }
+
+// Close closes the idle connections.
+func (s *Sender) Close() { s.transport.Close() }

@@ -1,0 +1,54 @@
+package wechat
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"pusher/internal/channels"
+	"pusher/internal/push"
+)
+
+// fetchToken asks stable_token for the access token of the moment. Whatever goes wrong, the message itself was not
+// sent: the failure is never ambiguous and never the end of a message.
+func (s *Sender) fetchToken(ctx context.Context) (string, time.Duration, error) {
+	body, _ := json.Marshal(map[string]any{ // strings and a boolean
+		"grant_type": "client_credential", "appid": s.cfg.AppID, "secret": s.cfg.AppSecret, "force_refresh": false,
+	})
+	text, status, err := s.once(ctx, "/cgi-bin/stable_token", body)
+	if err != nil {
+		return "", 0, noToken(push.FailureOf(err))
+	}
+	var answer struct {
+		verdict
+
+		AccessToken string `json:"access_token"`
+		ExpiresIn   int64  `json:"expires_in"`
+	}
+	switch err := json.Unmarshal(text, &answer); {
+	case err == nil && answer.AccessToken != "":
+		return answer.AccessToken, time.Duration(answer.ExpiresIn) * time.Second, nil
+	case err == nil && answer.ErrCode != nil && *answer.ErrCode != 0:
+		return "", 0, refusedToken(s.codes.Failure(codeOf(*answer.ErrCode), answer.ErrMsg, s.cfg.Now()))
+	}
+	return "", 0, noToken(channels.Uncoded(status))
+}
+
+// noToken is what a token call without an answer means for the message that wanted the token: it was not sent.
+func noToken(f *push.Failure) *push.Failure {
+	f.Class, f.Scope, f.Unsent = push.NotSent, push.ScopeChannel, true
+	f.Code = "token_" + f.Code
+	return f
+}
+
+// refusedToken is what a refused token call means for the message that wanted the token.
+func refusedToken(f *push.Failure) *push.Failure {
+	switch f.Class {
+	case push.Throttled, push.Account:
+	case push.Permanent:
+		f.Class, f.Scope = push.Account, push.ScopeAccount
+	case push.Ambiguous, push.NotSent, push.Accepted:
+		f.Class, f.Scope, f.Unsent = push.NotSent, push.ScopeChannel, true
+	}
+	return f
+}
