@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -43,6 +44,7 @@ type Deliverer struct {
 	quiesce  sync.Once
 	halt     chan struct{} // closed by Close: the batchers and the watchdog end
 	close    sync.Once
+	held     held           // what this process has in hand, for operators
 	work     sync.WaitGroup // deliveries under way; Close waits for them
 	crew     sync.WaitGroup // batchers and watchdog; Close waits for them
 }
@@ -139,4 +141,16 @@ func (d *Deliverer) pause(ctx context.Context, wait time.Duration) bool {
 	case <-d.stopping:
 	}
 	return false
+}
+
+// held counts what a process has in hand.
+type held struct {
+	admitted, sending atomic.Int64
+	bytes             atomic.Int64
+}
+
+// Held says how many deliveries are admitted, how many of them have a request out at a provider, and how many bytes
+// their records take.
+func (d *Deliverer) Held() (admitted, sending int, bytes int64) {
+	return int(d.held.admitted.Load()), int(d.held.sending.Load()), d.held.bytes.Load()
 }

@@ -46,7 +46,11 @@ func (d *Deliverer) enter(ctx context.Context, r push.Record, n int) (leave func
 		d.room.Release(count)
 		return nil, context.Cause(ctx)
 	}
+	d.held.admitted.Add(int64(n))
+	d.held.bytes.Add(size)
 	return func() {
+		d.held.admitted.Add(-int64(n))
+		d.held.bytes.Add(-size)
 		d.room.Release(count)
 		d.bytes.Release(size)
 	}, nil

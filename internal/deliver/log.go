@@ -49,7 +49,11 @@ func (t *turn) trouble(err error, doing string) {
 	t.event(t.d.cfg.Log.Warn()).Err(err).Str("doing", doing).Msg("dependency away, trying again")
 }
 
-// refusal is the poison of a record that PostgreSQL refuses for its own data.
-func refusal(err error) error {
-	return &push.PoisonError{Reason: push.ReasonRefused, Detail: "the push log refuses the event's own data: " + err.Error()}
+// refusal is the poison of a record that PostgreSQL refuses for its own data. PostgreSQL's words stay in the log's
+// cause: they may quote the data.
+func refusal() error {
+	return &push.PoisonError{
+		Reason: push.ReasonRefused,
+		Detail: "the push log cannot hold the event's own data; look for the same offset in PostgreSQL's log",
+	}
 }

@@ -38,12 +38,24 @@ type Sender interface {
 
 // Meter counts what happened.
 type Meter interface {
+	Outcomes
+	Leases
+}
+
+// Outcomes counts messages and deliveries.
+type Outcomes interface {
 	// Duplicate is a message discarded: by "redis", by "row".
 	Duplicate(a push.Action, by string)
 	// Attempt is one request at a provider.
 	Attempt(a push.Action, provider string, c push.Class, took time.Duration)
 	// Row is what a delivery's row said when its turn ended.
 	Row(a push.Action, provider string, s push.Status)
+}
+
+// Leases counts claims that changed hands.
+type Leases interface {
 	// LeaseLost is a claim found in another owner's hands.
 	LeaseLost(a push.Action)
+	// Takeover is an attempt taken over from an owner whose lease was over (rule I6).
+	Takeover(a push.Action)
 }

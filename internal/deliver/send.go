@@ -110,6 +110,8 @@ func (t *turn) call(message push.Message) (accepted push.Acceptance, err error) 
 	}
 	ctx, cancel := context.WithTimeout(t.d.life, channel.Timeout)
 	defer cancel()
+	t.d.held.sending.Add(1)
+	defer t.d.held.sending.Add(-1)
 	began := t.d.cfg.Now()
 	defer func() {
 		if r := recover(); r != nil {
@@ -127,16 +129,15 @@ func (t *turn) call(message push.Message) (accepted push.Acceptance, err error) 
 // message says what to send. A retry, and the repeat of somebody else's attempt, send what the row remembers, not
 // what a message claims: the provider's own dedup, and the reader, see one and the same message.
 func (t *turn) message(row push.Row) (push.Message, error) {
-	event, to := t.del.Event, t.intent.RecipientFull
 	if row.Event != nil {
 		remembered, err := push.Decode(push.Record{Value: row.Event, Origin: t.del.Origin})
 		if err != nil {
 			return push.Message{}, fmt.Errorf("reading the row's event: %w", err)
 		}
-		t.del.Event, event, to = remembered, remembered, row.Recipient
+		t.del.Event, t.intent.RecipientFull = remembered, row.Recipient
 	}
 	return push.Message{
-		BizType: t.del.BizType, Reference: t.del.Reference(row.Round), Recipient: to, Vars: event.Vars(),
+		BizType: t.del.BizType, Reference: t.del.Reference(row.Round), Recipient: t.intent.RecipientFull, Vars: t.del.Event.Vars(),
 	}, nil
 }
 

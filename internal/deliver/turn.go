@@ -82,6 +82,9 @@ func (t *turn) run(ctx context.Context) ending {
 	if !row.MayBeSent(t.owner) {
 		return t.notMine(row)
 	}
+	if t.del.Retry == nil && row.Attempt > 1 {
+		t.d.cfg.Meter.Takeover(t.del.Action)
+	}
 	return t.finish(t.send(row))
 }
 
@@ -164,7 +167,7 @@ func (t *turn) intend() (push.Row, *ending) {
 			return answer.Row, nil
 		case errors.Is(answer.Err, push.ErrRefused):
 			t.release()
-			return push.Row{}, &ending{taken: true, err: refusal(answer.Err)}
+			return push.Row{}, &ending{taken: true, err: refusal()}
 		}
 		t.trouble(answer.Err, "writing the intent")
 		if !t.d.pause(t.d.life, wait) {

@@ -266,6 +266,7 @@ func (silent) Duplicate(push.Action, string)                          {}
 func (silent) Attempt(push.Action, string, push.Class, time.Duration) {}
 func (silent) Row(push.Action, string, push.Status)                   {}
 func (silent) LeaseLost(push.Action)                                  {}
+func (silent) Takeover(push.Action)                                   {}
 
 func (w *world) config() Config {
 	c := channel{w}
