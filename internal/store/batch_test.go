@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ func TestManyIntendTheSameDeliveryAtOnceAndOneMaySend(t *testing.T) {
 			owner := fmt.Sprintf("w%d", w)
 			intents := make([]push.Intent, deliveries)
 			for d := range intents {
-				intents[d] = intend(owner, about(fmt.Sprint((d+w)%deliveries)))
+				intents[d] = intend(owner, about(strconv.Itoa((d+w)%deliveries)))
 			}
 			for d, answer := range r.Intend(context.Background(), intents) {
 				if answer.Err != nil {
@@ -79,7 +80,7 @@ func TestBatchAnswersInTheOrderAsked(t *testing.T) {
 	r := fresh(t)
 	var intents []push.Intent
 	for _, n := range []int{5, 1, 9, 3, 7} {
-		intents = append(intents, intend(fmt.Sprintf("w%d", n), about(fmt.Sprint(n))))
+		intents = append(intents, intend(fmt.Sprintf("w%d", n), about(strconv.Itoa(n))))
 	}
 	for i, answer := range r.Intend(t.Context(), intents) {
 		says(t, answer.Row, fmt.Sprintf("sending(%s,1)", intents[i].Owner))
@@ -114,7 +115,7 @@ func TestRefusedItemFailsAlone(t *testing.T) {
 	}
 	intents := make([]push.Intent, 12)
 	for i := range intents {
-		intents[i] = intend("w1", about(fmt.Sprint(i)))
+		intents[i] = intend("w1", about(strconv.Itoa(i)))
 		if c, found := bad[i]; found {
 			c(&intents[i])
 		}

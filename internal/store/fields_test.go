@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,6 +41,7 @@ func untilAnswered(t *testing.T, lose *atomic.Bool, call func() []push.Answer) p
 func TestI9AndField22FirstInsertWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	loseEither(t, func(t *testing.T, r rows, lose *atomic.Bool) {
+		t.Helper()
 		got := untilAnswered(t, lose, func() []push.Answer {
 			return r.Intend(t.Context(), []push.Intent{intend("w1")})
 		})
@@ -53,6 +55,7 @@ func TestI9AndField22FirstInsertWithoutAnswer(t *testing.T) {
 func TestField22StatusChangeWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	loseEither(t, func(t *testing.T, r rows, lose *atomic.Bool) {
+		t.Helper()
 		row := r.intend(t, "w1")
 		says(t, untilAnswered(t, lose, func() []push.Answer {
 			return r.Record(t.Context(), []push.Result{resultOf(row, push.NotSent)})
@@ -68,6 +71,7 @@ func TestField22StatusChangeWithoutAnswer(t *testing.T) {
 func TestField22AttemptIncrementWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	loseEither(t, func(t *testing.T, r rows, lose *atomic.Bool) {
+		t.Helper()
 		row := r.record(t, r.intend(t, "w1", of(push.WeChat)), push.Ambiguous)
 		row = untilAnswered(t, lose, func() []push.Answer { return r.Repeat(t.Context(), []push.Held{heldBy(row)}) })
 		says(t, row, "sending(w1,2)")
@@ -88,7 +92,7 @@ func TestField22OppositeOrdersLoseNoUpdate(t *testing.T) {
 	const deliveries, workers, turns = 200, 4, 8
 	rowOf := make([]push.Row, deliveries)
 	for i := range rowOf {
-		rowOf[i] = r.intend(t, "w0", of(push.WeChat), about(fmt.Sprint(i)), func(in *push.Intent) { in.MaxAttempts = 1 << 20 })
+		rowOf[i] = r.intend(t, "w0", of(push.WeChat), about(strconv.Itoa(i)), func(in *push.Intent) { in.MaxAttempts = 1 << 20 })
 	}
 	var taken atomic.Int64
 	var group sync.WaitGroup
@@ -99,7 +103,7 @@ func TestField22OppositeOrdersLoseNoUpdate(t *testing.T) {
 				order := rand.Perm(deliveries)
 				intents := make([]push.Intent, deliveries)
 				for i, n := range order {
-					intents[i] = intend(owner, of(push.WeChat), about(fmt.Sprint(n)), func(in *push.Intent) { in.MaxAttempts = 1 << 20 })
+					intents[i] = intend(owner, of(push.WeChat), about(strconv.Itoa(n)), func(in *push.Intent) { in.MaxAttempts = 1 << 20 })
 				}
 				var results []push.Result
 				for _, answer := range r.Intend(context.Background(), intents) {

@@ -2,8 +2,8 @@ package store_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -85,7 +85,7 @@ func TestStatsCountByActionStatusProviderAndError(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	for i := range 3 {
-		r.record(t, r.intend(t, "w1", about(fmt.Sprint(i))), push.Accepted)
+		r.record(t, r.intend(t, "w1", about(strconv.Itoa(i))), push.Accepted)
 	}
 	r.record(t, r.intend(t, "w1", of(push.WeChat)), push.NotSent)
 	want := []store.Count{

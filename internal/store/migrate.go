@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -83,7 +82,7 @@ func schema(url string) (provider *goose.Provider, done func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("preparing the schema lock: %w", err)
 	}
-	var db *sql.DB = stdlib.OpenDB(*cc)
+	db := stdlib.OpenDB(*cc)
 	provider, err = goose.NewProvider(goose.DialectPostgres, db, migrations.FS,
 		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 	if err != nil {

@@ -168,7 +168,7 @@ func TestSchemaHasTheContractsColumns(t *testing.T) {
 			finished_at owner worker`,
 		"inbox_message": "delivery_id user_id title body data created_at read_at",
 	} {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			n := r.count(t, "SELECT count(*) FROM information_schema.columns WHERE table_name = $1 AND column_name = $2", table, name)
 			if n != 1 {
 				t.Errorf("%s has no column %s", table, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -80,7 +81,7 @@ func settle(cc *pgx.ConnConfig, cfg Config) {
 		if timeout <= 0 {
 			timeout = defaultStatementTimeout
 		}
-		params["statement_timeout"] = fmt.Sprint(timeout.Milliseconds())
+		params["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
 	}
 	maps.Copy(params, cc.RuntimeParams) // the URL's own words come first
 	params["timezone"] = "UTC"
