@@ -79,7 +79,10 @@ func TestFirstSignalEndsGentlySecondAtOnce(t *testing.T) {
 func program() *cobra.Command {
 	leaf := &cobra.Command{
 		Use: "up", Args: Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { _, err := io.WriteString(cmd.OutOrStdout(), "went up"); return err },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := io.WriteString(cmd.OutOrStdout(), "went up")
+			return err
+		},
 	}
 	group := Group(&cobra.Command{Use: "migrate"}, leaf)
 	return Group(&cobra.Command{Use: "pusher"}, group)

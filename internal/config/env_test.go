@@ -1,11 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +17,7 @@ func other(l leaf) string {
 	case isDuration(l.value.Type()):
 		return "7s"
 	case l.value.Kind() == reflect.Bool:
-		return fmt.Sprint(!l.value.Bool())
+		return strconv.FormatBool(!l.value.Bool())
 	case l.value.Kind() == reflect.Int, l.value.Kind() == reflect.Float64:
 		return "17"
 	case l.value.Kind() == reflect.Slice:

@@ -21,7 +21,7 @@ func Load(path string, lookup Lookup, environ []string) (*Config, []Warning, err
 	if path != "" {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			d.problemAt(0, "", "cannot be read: %v", cause(err))
+			d.problemAtf(0, "", "cannot be read: %v", cause(err))
 			return nil, nil, asError(d.problems)
 		}
 		d.decode(text, c)

@@ -21,8 +21,8 @@ type validator struct {
 	problems []Problem
 }
 
-// check notes a problem of the key unless ok.
-func (v *validator) check(ok bool, key, format string, args ...any) {
+// checkf notes a problem of the key unless ok.
+func (v *validator) checkf(ok bool, key, format string, args ...any) {
 	if !ok {
 		v.problems = append(v.problems, v.places.problem(key, format, args...))
 	}
@@ -30,17 +30,17 @@ func (v *validator) check(ok bool, key, format string, args ...any) {
 
 // one checks a fixed choice.
 func (v *validator) one(key, value string, choices ...string) {
-	v.check(slices.Contains(choices, value), key, "%q is not among its values: %s", value, strings.Join(choices, ", "))
+	v.checkf(slices.Contains(choices, value), key, "%q is not among its values: %s", value, strings.Join(choices, ", "))
 }
 
 // positive checks a duration that must not be zero.
 func (v *validator) positive(key string, d time.Duration) {
-	v.check(d > 0, key, "is %s: must be longer than 0", d)
+	v.checkf(d > 0, key, "is %s: must be longer than 0", d)
 }
 
 // addresses checks a list of host:port.
 func (v *validator) addresses(key string, list []string) {
-	v.check(len(list) > 0, key, "is empty: name at least one host:port")
+	v.checkf(len(list) > 0, key, "is empty: name at least one host:port")
 	for _, address := range list {
 		v.address(key, address)
 	}
@@ -49,22 +49,22 @@ func (v *validator) addresses(key string, list []string) {
 func (v *validator) address(key, address string) {
 	_, port, err := net.SplitHostPort(address)
 	_, portErr := strconv.ParseUint(port, 10, 16)
-	v.check(err == nil && portErr == nil, key, "%q is no host:port, such as 127.0.0.1:9092", address)
+	v.checkf(err == nil && portErr == nil, key, "%q is no host:port, such as 127.0.0.1:9092", address)
 }
 
 // baseURL checks an endpoint: where it is given, a full base URL.
 func (v *validator) baseURL(key, endpoint string) {
 	u, err := url.Parse(endpoint)
 	ok := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.User == nil
-	v.check(endpoint == "" || ok, key, "must be a full base URL, such as http://127.0.0.1:9000, or empty for the provider's own")
+	v.checkf(endpoint == "" || ok, key, "must be a full base URL, such as http://127.0.0.1:9000, or empty for the provider's own")
 }
 
 // tls checks that the files of a connection can be read and agree.
 func (v *validator) tls(key string, t TLS) {
 	off := TLS{}
-	v.check(t.Enabled || t == off, key, "is configured but off: set %s.enabled: true, or remove the rest", key)
+	v.checkf(t.Enabled || t == off, key, "is configured but off: set %s.enabled: true, or remove the rest", key)
 	_, err := t.Client()
-	v.check(err == nil, key, "%v", err)
+	v.checkf(err == nil, key, "%v", err)
 }
 
 // validate finds every value out of its bounds and every contradiction.
@@ -89,33 +89,33 @@ func (k Kafka) validate(v *validator) {
 		{"kafka.topic", k.Topic}, {"kafka.retry_topic", k.RetryTopic}, {"kafka.dead_letter_topic", k.DeadLetterTopic},
 	}
 	for i, t := range topics {
-		v.check(topicName.MatchString(t.name), t.key, "%q is no topic name: 1 to 249 of a-z A-Z 0-9 . _ -", t.name)
+		v.checkf(topicName.MatchString(t.name), t.key, "%q is no topic name: 1 to 249 of a-z A-Z 0-9 . _ -", t.name)
 		for _, earlier := range topics[:i] {
-			v.check(t.name != earlier.name, t.key, "is the same topic as %s: give each its own", earlier.key)
+			v.checkf(t.name != earlier.name, t.key, "is the same topic as %s: give each its own", earlier.key)
 		}
 	}
-	v.check(k.Group != "", "kafka.group", "is empty: name the consumer group")
+	v.checkf(k.Group != "", "kafka.group", "is empty: name the consumer group")
 	v.one("kafka.start", k.Start, StartFirst, StartLast)
-	v.check(k.SessionTimeout >= 6*time.Second && k.SessionTimeout <= 30*time.Minute, "kafka.session_timeout",
+	v.checkf(k.SessionTimeout >= 6*time.Second && k.SessionTimeout <= 30*time.Minute, "kafka.session_timeout",
 		"is %s: brokers allow 6s to 30m", k.SessionTimeout)
 	v.tls("kafka.tls", k.TLS)
 	if k.SASL.Mechanism == "" {
-		v.check(k.SASL == SASL{}, "kafka.sasl.mechanism", "is empty although a user is given: name one of plain, scram-sha-256, scram-sha-512")
+		v.checkf(k.SASL == SASL{}, "kafka.sasl.mechanism", "is empty although a user is given: name one of plain, scram-sha-256, scram-sha-512")
 		return
 	}
 	v.one("kafka.sasl.mechanism", k.SASL.Mechanism, SASLPlain, SASLScramSHA256, SASLScramSHA512)
-	v.check(k.SASL.Username != "", "kafka.sasl.username", "is missing: %s needs one", k.SASL.Mechanism)
-	v.check(k.SASL.Password != "", "kafka.sasl.password", "is missing: %s needs one, here or as password_file", k.SASL.Mechanism)
+	v.checkf(k.SASL.Username != "", "kafka.sasl.username", "is missing: %s needs one", k.SASL.Mechanism)
+	v.checkf(k.SASL.Password != "", "kafka.sasl.password", "is missing: %s needs one, here or as password_file", k.SASL.Mechanism)
 }
 
 func (r Redis) validate(v *validator) {
 	v.addresses("redis.addrs", r.Addrs)
 	v.one("redis.mode", r.Mode, ModeSingle, ModeSentinel, ModeCluster)
-	v.check(r.Mode != ModeSingle || len(r.Addrs) <= 1, "redis.addrs", "has %d addresses in mode single: keep one, or set redis.mode", len(r.Addrs))
-	v.check(r.Mode != ModeSentinel || r.Master != "", "redis.master", "is missing: mode sentinel needs the name it watches")
-	v.check(r.Mode == ModeSentinel || r.Master == "", "redis.master", "is given in mode %s: only mode sentinel has one", r.Mode)
-	v.check(r.DB >= 0, "redis.db", "is %d: must not be negative", r.DB)
-	v.check(r.Mode != ModeCluster || r.DB == 0, "redis.db", "is %d: a cluster has only db 0", r.DB)
+	v.checkf(r.Mode != ModeSingle || len(r.Addrs) <= 1, "redis.addrs", "has %d addresses in mode single: keep one, or set redis.mode", len(r.Addrs))
+	v.checkf(r.Mode != ModeSentinel || r.Master != "", "redis.master", "is missing: mode sentinel needs the name it watches")
+	v.checkf(r.Mode == ModeSentinel || r.Master == "", "redis.master", "is given in mode %s: only mode sentinel has one", r.Mode)
+	v.checkf(r.DB >= 0, "redis.db", "is %d: must not be negative", r.DB)
+	v.checkf(r.Mode != ModeCluster || r.DB == 0, "redis.db", "is %d: a cluster has only db 0", r.DB)
 	v.positive("redis.timeout", r.Timeout)
 	v.tls("redis.tls", r.TLS)
 }
@@ -124,50 +124,50 @@ func (r Redis) validate(v *validator) {
 func (p Postgres) validate(v *validator) {
 	u, err := url.Parse(p.URL.Reveal())
 	ok := err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
-	v.check(p.URL == "" || ok, "postgres.url", "must look like postgres://user:password@host:5432/database, with special characters percent-encoded")
-	v.check(p.MaxConns >= 2 && p.MaxConns <= 1000, "postgres.max_conns", "is %d: must be 2 to 1000", p.MaxConns)
+	v.checkf(p.URL == "" || ok, "postgres.url", "must look like postgres://user:password@host:5432/database, with special characters percent-encoded")
+	v.checkf(p.MaxConns >= 2 && p.MaxConns <= 1000, "postgres.max_conns", "is %d: must be 2 to 1000", p.MaxConns)
 	v.positive("postgres.timeout", p.Timeout)
 }
 
 func (r Retry) validate(v *validator) {
-	v.check(r.MaxAttempts >= 1, "retry.max_attempts", "is %d: must be at least 1", r.MaxAttempts)
+	v.checkf(r.MaxAttempts >= 1, "retry.max_attempts", "is %d: must be at least 1", r.MaxAttempts)
 	v.positive("retry.first", r.First)
-	v.check(r.Factor >= 1, "retry.factor", "is %v: below 1 the waits would shrink; use 1 or more", r.Factor)
-	v.check(r.Max >= r.First, "retry.max", "is %s: must not be shorter than retry.first (%s)", r.Max, r.First)
-	v.check(r.Jitter >= 0 && r.Jitter <= 1, "retry.jitter", "is %v: must be 0 to 1", r.Jitter)
-	v.check(r.Inline >= 0 && r.Inline <= 10, "retry.inline", "is %d: must be 0 to 10", r.Inline)
+	v.checkf(r.Factor >= 1, "retry.factor", "is %v: below 1 the waits would shrink; use 1 or more", r.Factor)
+	v.checkf(r.Max >= r.First, "retry.max", "is %s: must not be shorter than retry.first (%s)", r.Max, r.First)
+	v.checkf(r.Jitter >= 0 && r.Jitter <= 1, "retry.jitter", "is %v: must be 0 to 1", r.Jitter)
+	v.checkf(r.Inline >= 0 && r.Inline <= 10, "retry.inline", "is %d: must be 0 to 10", r.Inline)
 }
 
 func (c *Config) validateWorker(v *validator) {
 	w := c.Worker
-	v.check(w.InFlight >= 1, "worker.in_flight", "is %d: must be at least 1", w.InFlight)
-	v.check(w.Waiting >= w.InFlight, "worker.waiting", "is %d: must not be below worker.in_flight (%d)", w.Waiting, w.InFlight)
-	v.check(w.WaitingBytes >= 1<<20, "worker.waiting_bytes", "is %d: must hold the largest event, 1048576", w.WaitingBytes)
+	v.checkf(w.InFlight >= 1, "worker.in_flight", "is %d: must be at least 1", w.InFlight)
+	v.checkf(w.Waiting >= w.InFlight, "worker.waiting", "is %d: must not be below worker.in_flight (%d)", w.Waiting, w.InFlight)
+	v.checkf(w.WaitingBytes >= 1<<20, "worker.waiting_bytes", "is %d: must hold the largest event, 1048576", w.WaitingBytes)
 	v.positive("worker.grace", w.Grace)
-	v.check(w.Grace < c.Kafka.SessionTimeout, "kafka.session_timeout",
+	v.checkf(w.Grace < c.Kafka.SessionTimeout, "kafka.session_timeout",
 		"is %s: must be longer than worker.grace (%s), or what ends in the grace cannot be committed", c.Kafka.SessionTimeout, w.Grace)
 }
 
 func (c *Config) validateDedup(v *validator) {
 	d, longest := c.Dedup, c.Channels.longestTimeout()
 	v.positive("dedup.lease", d.Lease)
-	v.check(d.Lease >= 2*longest, "dedup.lease", "is %s: must be at least twice the longest channel timeout (%s)", d.Lease, longest)
-	v.check(d.Window >= d.Lease, "dedup.window", "is %s: must not be shorter than dedup.lease (%s)", d.Window, d.Lease)
+	v.checkf(d.Lease >= 2*longest, "dedup.lease", "is %s: must be at least twice the longest channel timeout (%s)", d.Lease, longest)
+	v.checkf(d.Window >= d.Lease, "dedup.window", "is %s: must not be shorter than dedup.lease (%s)", d.Window, d.Lease)
 	v.zone("dedup.zone", d.Zone)
-	v.check(d.OnRedisDown != "postgres", "dedup.on_redis_down", "postgres is not offered by this version: use pause")
-	v.check(d.OnRedisDown == "postgres" || d.OnRedisDown == Pause, "dedup.on_redis_down", "%q is not among its values: pause", d.OnRedisDown)
+	v.checkf(d.OnRedisDown != "postgres", "dedup.on_redis_down", "postgres is not offered by this version: use pause")
+	v.checkf(d.OnRedisDown == "postgres" || d.OnRedisDown == Pause, "dedup.on_redis_down", "%q is not among its values: pause", d.OnRedisDown)
 }
 
 func (v *validator) zone(key, name string) {
 	_, err := time.LoadLocation(name)
-	v.check(err == nil && name != "" && name != "Local", key, "%q is no time zone: use an IANA name such as Asia/Shanghai", name)
+	v.checkf(err == nil && name != "" && name != "Local", key, "%q is no time zone: use an IANA name such as Asia/Shanghai", name)
 }
 
 func (c *Config) validateRest(v *validator) {
 	v.address("http.addr", c.HTTP.Addr)
-	v.check(phonenumbers.GetCountryCodeForRegion(c.Phone.Region) != 0, "phone.region",
+	v.checkf(phonenumbers.GetCountryCodeForRegion(c.Phone.Region) != 0, "phone.region",
 		"%q is no region: use an ISO 3166 code in upper case, such as CN", c.Phone.Region)
 	key := c.Privacy.HashKey
-	v.check(key == "" || len(key) >= 16, "privacy.hash_key", "is too short to hide phone numbers: use 16 characters or more")
+	v.checkf(key == "" || len(key) >= 16, "privacy.hash_key", "is too short to hide phone numbers: use 16 characters or more")
 	v.one("log.level", c.Log.Level, "trace", "debug", "info", "warn", "error")
 }

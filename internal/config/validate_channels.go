@@ -18,27 +18,27 @@ func (c Channels) validate(v *validator) {
 	c.SMS.validate(v)
 	w := c.WeChat
 	v.positive("channels.wechat.timeout", w.Timeout)
-	v.check(w.ResendWithin >= 0 && w.ResendWithin < wechatMemory, "channels.wechat.resend_within",
+	v.checkf(w.ResendWithin >= 0 && w.ResendWithin < wechatMemory, "channels.wechat.resend_within",
 		"is %s: must be below the %s for which WeChat remembers a message, with room for one on its way, such as 9m", w.ResendWithin, wechatMemory)
 	v.one("channels.wechat.when_unknown", w.WhenUnknown, Hold, Resend)
 	v.positive("channels.wechat.hold_max", w.HoldMax)
 	v.baseURL("channels.wechat.endpoint", w.Endpoint)
-	v.check(w.Rate >= 0, "channels.wechat.rate", "is %v: must be 0 (no limit) or more", w.Rate)
+	v.checkf(w.Rate >= 0, "channels.wechat.rate", "is %v: must be 0 (no limit) or more", w.Rate)
 }
 
 func (s SMSChannel) validate(v *validator) {
 	v.positive("channels.sms.timeout", s.Timeout)
 	v.positive("channels.sms.ask_for", s.AskFor)
 	v.one("channels.sms.when_unknown", s.WhenUnknown, Hold, Resend)
-	v.check(s.HoldMax > s.AskFor, "channels.sms.hold_max", "is %s: must be longer than ask_for (%s)", s.HoldMax, s.AskFor)
+	v.checkf(s.HoldMax > s.AskFor, "channels.sms.hold_max", "is %s: must be longer than ask_for (%s)", s.HoldMax, s.AskFor)
 	for i, name := range s.Providers {
 		v.one("channels.sms.providers", name, ProviderAliyun, ProviderTencent)
-		v.check(!slices.Contains(s.Providers[:i], name), "channels.sms.providers", "names %s twice", name)
+		v.checkf(!slices.Contains(s.Providers[:i], name), "channels.sms.providers", "names %s twice", name)
 	}
 	v.baseURL("channels.sms.aliyun.endpoint", s.Aliyun.Endpoint)
 	v.baseURL("channels.sms.tencent.endpoint", s.Tencent.Endpoint)
-	v.check(s.Aliyun.Rate >= 0, "channels.sms.aliyun.rate", "is %v: must be 0 (no limit) or more", s.Aliyun.Rate)
-	v.check(s.Tencent.Rate >= 0, "channels.sms.tencent.rate", "is %v: must be 0 (no limit) or more", s.Tencent.Rate)
+	v.checkf(s.Aliyun.Rate >= 0, "channels.sms.aliyun.rate", "is %v: must be 0 (no limit) or more", s.Aliyun.Rate)
+	v.checkf(s.Tencent.Rate >= 0, "channels.sms.tencent.rate", "is %v: must be 0 (no limit) or more", s.Tencent.Rate)
 }
 
 // validateAccounts checks that what is to be sent by has an account: each SMS provider named, and WeChat where a push
@@ -67,7 +67,7 @@ type setting struct{ name, value string }
 
 func (v *validator) account(section string, required []setting) {
 	for _, s := range required {
-		v.check(s.value != "", section+"."+s.name, "is missing: no message can be sent without it")
+		v.checkf(s.value != "", section+"."+s.name, "is missing: no message can be sent without it")
 	}
 }
 

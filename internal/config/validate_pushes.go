@@ -16,35 +16,35 @@ var (
 func (c *Config) validatePushes(v *validator) {
 	for _, name := range slices.Sorted(maps.Keys(c.Pushes)) {
 		p, key := c.Pushes[name], "pushes."+name
-		v.check(pushName.MatchString(name), key, "is no biz_type: 1 to 64 of a-z A-Z 0-9 _ . -")
-		v.check(versionName.MatchString(p.Version), key+".version", "%q is no version: v1, v2 and so on", p.Version)
-		v.check(p.Dedup.Window >= c.Dedup.Lease, key+".dedup.window", "is %s: must not be shorter than dedup.lease (%s)", p.Dedup.Window, c.Dedup.Lease)
+		v.checkf(pushName.MatchString(name), key, "is no biz_type: 1 to 64 of a-z A-Z 0-9 _ . -")
+		v.checkf(versionName.MatchString(p.Version), key+".version", "%q is no version: v1, v2 and so on", p.Version)
+		v.checkf(p.Dedup.Window >= c.Dedup.Lease, key+".dedup.window", "is %s: must not be shorter than dedup.lease (%s)", p.Dedup.Window, c.Dedup.Lease)
 		_, err := p.Dedup.By.parse()
-		v.check(err == nil, key+".dedup.by", "%v", err)
-		v.check(len(p.Actions.List()) > 0, key+".actions", "is missing: configure notify, sms or wechat")
+		v.checkf(err == nil, key+".dedup.by", "%v", err)
+		v.checkf(len(p.Actions.List()) > 0, key+".actions", "is missing: configure notify, sms or wechat")
 		c.validateActions(v, key+".actions", p.Actions)
 	}
 }
 
 func (c *Config) validateActions(v *validator, key string, a PushActions) {
 	if a.Notify != nil {
-		v.check(a.Notify.Title != "", key+".notify.title", "is missing: an in-app message needs a title")
+		v.checkf(a.Notify.Title != "", key+".notify.title", "is missing: an in-app message needs a title")
 	}
 	if a.WeChat != nil {
-		v.check(a.WeChat.Template != "", key+".wechat.template", "is missing: name the official account's template")
+		v.checkf(a.WeChat.Template != "", key+".wechat.template", "is missing: name the official account's template")
 	}
 	if a.SMS == nil {
 		return
 	}
 	if a.SMS.Aliyun != nil {
-		v.check(a.SMS.Aliyun.Template != "", key+".sms.aliyun.template", "is missing: name the registered template")
+		v.checkf(a.SMS.Aliyun.Template != "", key+".sms.aliyun.template", "is missing: name the registered template")
 	}
 	if a.SMS.Tencent != nil {
-		v.check(a.SMS.Tencent.Template != "", key+".sms.tencent.template", "is missing: name the registered template")
+		v.checkf(a.SMS.Tencent.Template != "", key+".sms.tencent.template", "is missing: name the registered template")
 	}
 	if providers := c.Channels.SMS.Providers; len(providers) == 0 {
-		v.check(false, key+".sms", "cannot be sent: channels.sms has no provider with an account")
+		v.checkf(false, key+".sms", "cannot be sent: channels.sms has no provider with an account")
 	} else {
-		v.check(a.SMS.Has(providers[0]), key+".sms", "has no template for %s, the first of channels.sms.providers", providers[0])
+		v.checkf(a.SMS.Has(providers[0]), key+".sms", "has no template for %s, the first of channels.sms.providers", providers[0])
 	}
 }

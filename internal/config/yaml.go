@@ -38,7 +38,7 @@ func (d *decoder) decode(text []byte, c *Config) {
 			d.syntax(text, err)
 			return
 		case seen:
-			d.problemAt(doc.Line, "", "a second document: one file holds one configuration")
+			d.problemAtf(doc.Line, "", "a second document: one file holds one configuration")
 			return
 		default:
 			d.value("", doc.Content[0], reflect.ValueOf(c).Elem())
@@ -63,7 +63,7 @@ func (d *decoder) syntax(text []byte, err error) {
 		before, _, _ := bytes.Cut(text, []byte("*"+m[1]))
 		line += bytes.Count(before, []byte("\n"))
 	}
-	d.problemAt(line, "", "is no YAML: %s", says)
+	d.problemAtf(line, "", "is no YAML: %s", says)
 }
 
 // value reads one node. An empty one (null) leaves the default.
@@ -92,7 +92,7 @@ func (d *decoder) value(key string, node *yaml.Node, v reflect.Value) {
 // pairs gives the entries of a mapping and notes where each stands.
 func (d *decoder) pairs(key string, node *yaml.Node, each func(name, key string, value *yaml.Node)) {
 	if node.Kind != yaml.MappingNode {
-		d.problemAt(node.Line, key, "must be a section, with keys of its own")
+		d.problemAtf(node.Line, key, "must be a section, with keys of its own")
 		return
 	}
 	seen := map[string]int{}
@@ -101,9 +101,9 @@ func (d *decoder) pairs(key string, node *yaml.Node, each func(name, key string,
 		sub := join(key, name.Value)
 		switch first, again := seen[name.Value]; {
 		case name.ShortTag() == "!!merge":
-			d.problemAt(name.Line, key, "merge keys (<<) are not read: write the keys out")
+			d.problemAtf(name.Line, key, "merge keys (<<) are not read: write the keys out")
 		case again:
-			d.problemAt(name.Line, sub, "is given already in line %d: keep one of the two", first)
+			d.problemAtf(name.Line, sub, "is given already in line %d: keep one of the two", first)
 		default:
 			seen[name.Value] = name.Line
 			d.places[sub] = place{source: d.path, line: name.Line}
@@ -117,7 +117,7 @@ func (d *decoder) section(key string, node *yaml.Node, v reflect.Value) {
 		f, byFile, ok := field(v, name)
 		switch {
 		case !ok:
-			d.problemAt(d.places[sub].line, sub, "unknown key; the keys here are %s", names(v))
+			d.problemAtf(d.places[sub].line, sub, "unknown key; the keys here are %s", names(v))
 		case byFile:
 			var path string
 			d.value(sub, value, reflect.ValueOf(&path).Elem())
@@ -143,7 +143,7 @@ func (d *decoder) list(key string, node *yaml.Node, v reflect.Value) {
 	if v.Type() == reflect.TypeFor[By]() && node.Kind == yaml.ScalarNode {
 		items = []*yaml.Node{node}
 	} else if node.Kind != yaml.SequenceNode {
-		d.problemAt(node.Line, key, "must be a list, such as [a, b]")
+		d.problemAtf(node.Line, key, "must be a list, such as [a, b]")
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(items), len(items))
@@ -169,15 +169,15 @@ func (d *decoder) scalar(key string, node *yaml.Node, v reflect.Value) {
 		want, tags = "a number, without quotes", "!!int !!float"
 	}
 	if node.Kind != yaml.ScalarNode || !strings.Contains(tags, node.ShortTag()) {
-		d.problemAt(node.Line, key, "must be %s", want)
+		d.problemAtf(node.Line, key, "must be %s", want)
 		return
 	}
 	if err := set(v, node.Value); err != nil {
-		d.problemAt(node.Line, key, "%v", err)
+		d.problemAtf(node.Line, key, "%v", err)
 	}
 }
 
-func (d *decoder) problemAt(line int, key, format string, args ...any) {
+func (d *decoder) problemAtf(line int, key, format string, args ...any) {
 	p := places{key: {source: d.path, line: line}}.problem(key, format, args...)
 	d.problems = append(d.problems, p)
 }

@@ -70,6 +70,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err != nil {
 		err = errors.Join(fmt.Errorf("closing %s: %w", s.Addr(), err), server.Close())
 	}
-	<-ended
+	if serving := <-ended; !errors.Is(serving, http.ErrServerClosed) {
+		err = errors.Join(err, serving)
+	}
 	return err
 }

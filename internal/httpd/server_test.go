@@ -38,7 +38,7 @@ func start(t *testing.T, checks ...Check) (s *Server, base string) {
 
 func get(t *testing.T, url string) (code int, body string) {
 	t.Helper()
-	r, err := http.Get(url) //nolint:noctx // the server ends with the test
+	r, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestOthersMayHangPagesOnTheMux(t *testing.T) {
 	t.Parallel()
 	s, base := start(t)
 	s.Mux.HandleFunc("POST /receipts/aliyun", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	r, err := http.Post(base+"/receipts/aliyun", "application/json", nil) //nolint:noctx // the server ends with the test
+	r, err := http.Post(base+"/receipts/aliyun", "application/json", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
