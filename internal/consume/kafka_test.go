@@ -27,31 +27,37 @@ type cluster struct {
 	grow              func(topic string, partitions int)
 }
 
-// onEach runs a test on the in-process Kafka and on a real one, with partitions of the main and retry topic (0: they
-// do not exist yet) and one of the dead-letter topic.
-func onEach(t *testing.T, partitions int, test func(t *testing.T, k cluster)) {
-	t.Helper()
+// kafkas are the kinds of Kafka that a behaviour is tested on: an in-process one and a real one. Each begins with a
+// number of partitions of the main and the retry topic (0: they do not exist yet) and one of the dead-letter topic.
+func kafkas() map[string]func(t *testing.T, partitions int) cluster {
+	all := map[string]func(*testing.T, int) cluster{}
 	for name, begin := range map[string]func(*testing.T) cluster{"fake": fake, "real": realKafka} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := begin(t)
-			k.make(k.dead, 1)
-			if partitions > 0 {
-				k.make(k.main, partitions)
-				k.make(k.retry, partitions)
-			}
-			test(t, k)
-		})
+		all[name] = func(t *testing.T, partitions int) cluster {
+			t.Helper()
+			return begin(t).with(partitions)
+		}
 	}
+	return all
+}
+
+// with makes the topics.
+func (k cluster) with(partitions int) cluster {
+	k.make(k.dead, 1)
+	if partitions > 0 {
+		k.make(k.main, partitions)
+		k.make(k.retry, partitions)
+	}
+	return k
 }
 
 // fake is an in-process Kafka.
 func fake(t *testing.T) cluster { t.Helper(); return fakeThrough(t, net.Listen) }
 
 // fakeThrough is an in-process Kafka behind a listener of the test.
-func fakeThrough(t *testing.T, listen func(network, address string) (net.Listener, error)) cluster {
+func fakeThrough(t *testing.T, listen func(network, address string) (net.Listener, error), opts ...kfake.Opt) cluster {
 	t.Helper()
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second), kfake.ListenFn(listen))
+	opts = append(opts, kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second), kfake.ListenFn(listen))
+	c, err := kfake.NewCluster(opts...)
 	if err != nil {
 		t.Fatalf("starting kfake: %v", err)
 	}
@@ -127,7 +133,7 @@ func start(t *testing.T, cfg consume.Config, h consume.Handler) *member {
 	if cfg.OnEvent == nil {
 		cfg.OnEvent = func(e consume.Event) { t.Log(time.Now().Format("05.000"), e) }
 	}
-	letters := producer(t, cfg.Brokers)
+	letters := producer(t, cfg.Cluster)
 	c, err := consume.New(cfg, h, letters)
 	if err != nil {
 		t.Fatalf("making a consumer: %v", err)
@@ -147,9 +153,9 @@ func start(t *testing.T, cfg consume.Config, h consume.Handler) *member {
 	return &member{Consumer: c, stop: stop}
 }
 
-func producer(t *testing.T, brokers []string) *consume.Producer {
+func producer(t *testing.T, cluster consume.Cluster) *consume.Producer {
 	t.Helper()
-	p, err := consume.NewProducer(consume.Cluster{Brokers: brokers})
+	p, err := consume.NewProducer(cluster)
 	if err != nil {
 		t.Fatalf("making a producer: %v", err)
 	}

@@ -73,7 +73,7 @@ func (p *partition) read(handing, work context.Context) (got int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f := p.c.open(p.topic, p.id, start, &p.heard, func(err error) { p.tell(KindFetch, start, err) })
+	f := p.c.open(p.topic, p.id, start, &p.heard, func(err error) { p.tell(KindFetch, p.mark.reading(), err) })
 	defer func() { _ = f.Close() }()
 	for ; ; got++ {
 		if err := p.room(handing); err != nil {

@@ -109,8 +109,7 @@ func (p *Producer) writeBatched(ctx context.Context, messages []kafka.Message) (
 // short keeps the first cause of a batch's failure: they are the same, or one is enough to act on. kafka.WriteErrors
 // does not unwrap by itself.
 func short(err error) error {
-	var each kafka.WriteErrors
-	if errors.As(err, &each) {
+	if each, ok := errors.AsType[kafka.WriteErrors](err); ok {
 		for _, e := range each {
 			if e != nil {
 				return e
