@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pusher/internal/config"
+	"pusher/internal/push"
+	"pusher/internal/store"
+)
+
+// filled puts three deliveries into the push log: one sent, one failed, one whose outcome is not known.
+func (s services) filled(t *testing.T) {
+	t.Helper()
+	log, err := store.Open(t.Context(), store.Config{URL: s.postgres})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(log.Close)
+	outcomes := []push.Result{
+		{Class: push.Accepted, Provider: "wechat", MessageID: "m1"},
+		{Class: push.NotSent, Provider: "aliyun", Code: "dial", Message: "refused", Wait: time.Minute},
+		{Class: push.Ambiguous, Provider: "aliyun", Code: "timeout"},
+	}
+	for i, result := range outcomes {
+		action, owner := push.SMS, push.NewOwner()
+		if i == 0 {
+			action = push.WeChat
+		}
+		bizID := strconv.Itoa(10248 + i)
+		intended := log.Intend(t.Context(), []push.Intent{{
+			Delivery: &push.Delivery{
+				Identity: push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: bizID, Action: action},
+				BizID:    bizID,
+				Event:    &push.Event{BizType: "resume_viewed", BizID: bizID, Raw: []byte("{}")},
+				Origin:   push.Origin{Topic: s.topic, Partition: 1, Offset: 42, Time: time.Now()}, Window: time.Hour,
+			},
+			Owner: owner, Lease: time.Minute, Provider: result.Provider, MaxAttempts: 8, Worker: "host-1",
+			Recipient: push.Mask("+8613800138000"), RecipientFull: "+8613800138000",
+		}})[0]
+		if intended.Err != nil || !intended.Row.MayBeSent(owner) {
+			t.Fatalf("got %+v", intended)
+		}
+		result.ID, result.Owner, result.Attempt = intended.Row.ID, owner, intended.Row.Attempt
+		if answer := log.Record(t.Context(), []push.Result{result})[0]; answer.Err != nil {
+			t.Fatal(answer.Err)
+		}
+	}
+}
+
+func TestLogListShowStats(t *testing.T) {
+	t.Parallel()
+	s := onServices(t)
+	s.filled(t)
+	conf := s.config(t)
+	key := "push:dedup:resume_viewed:10249:sms"
+	if err := s.client(t).Set(t.Context(), key, "garbage", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		args []string
+		says []string
+		not  string
+	}{
+		"list":           {[]string{"log", "list"}, []string{"STATUS", "10248", "sent", "10249", "failed", "dial", "10250", "unknown"}, "13800138000"},
+		"list by status": {[]string{"log", "list", "--status", "failed,unknown"}, []string{"10249", "10250"}, "10248"},
+		"list by action": {[]string{"log", "list", "--action", "wechat", "--biz-type", "resume_viewed"}, []string{"10248"}, "10249"},
+		"list of nobody": {[]string{"log", "list", "--user-id", "nobody", "--since", "1h", "--json"}, []string{"[]"}, "null"},
+		"list in JSON":   {[]string{"log", "list", "--json", "--biz-id", "10248"}, []string{`"status": "sent"`, `"offset": 42`, `"key": "push:dedup:resume_viewed:10248:wechat"`}, "lease_until"},
+		"stats":          {[]string{"log", "stats"}, []string{"ACTION", "wechat  sent", "sms     failed   aliyun    dial     1"}, "10248"},
+		"stats in JSON":  {[]string{"log", "stats", "--json", "--since", "1h"}, []string{`"status": "unknown"`, `"count": 1`}, "10248"},
+		"show by name":   {[]string{"log", "show", "resume_viewed", "10249", "sms"}, []string{key, "failed", "+86", s.topic + "/1@42", "re-enqueues it after", "not_sent", "host-1", "something else stands under this key"}, "13800138000"},
+		"show by key":    {[]string{"log", "show", "push:dedup:resume_viewed:10250:sms"}, []string{"unknown", "the provider is asked for 15m0s", "absent: the push log alone decides"}, "13800138000"},
+		"show in JSON":   {[]string{"log", "show", "resume_viewed", "10248", "wechat", "--json"}, []string{`"next": "nothing: the provider took it`, `"outcome": "accepted"`, `"worker": "host-1"`}, "13800138000"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := execute(t.Context(), "", append(c.args, "--config", conf)...)
+			if got.code != 0 || strings.Contains(got.stdout, c.not) {
+				t.Errorf("got %+v", got)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(got.stdout, want) {
+					t.Errorf("no %q in\n%s", want, got.stdout)
+				}
+			}
+			if strings.Contains(name, "JSON") && !json.Valid([]byte(got.stdout)) {
+				t.Errorf("no JSON: %s", got.stdout)
+			}
+		})
+	}
+}
+
+func TestLogShowOfNothingExits1(t *testing.T) {
+	t.Parallel()
+	conf := onServices(t).config(t)
+	for _, name := range [][]string{{"4711"}, {"push:dedup:resume_viewed:1:sms"}, {"resume_viewed", "1", "sms"}} {
+		got := execute(t.Context(), "", append(append([]string{"log", "show"}, name...), "--config", conf)...)
+		if got.code != 1 || !strings.Contains(got.stderr, "no such delivery in the push log") {
+			t.Errorf("%v: got %+v", name, got)
+		}
+	}
+}
+
+func TestKeysAreReadBack(t *testing.T) {
+	t.Parallel()
+	for _, want := range []push.Identity{
+		{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: push.SMS},
+		{BizType: "a.b", RuleVersion: "v2", DedupID: "u%201,2026-01-02", Action: push.WeChat},
+	} {
+		got, err := ofKey(want.Key())
+		if err != nil || got != want {
+			t.Errorf("%s: got %+v, %v", want.Key(), got, err)
+		}
+	}
+	for _, bad := range []string{"", "x", "push:dedup:a:b", "push:dedup:a:b:c:d", "push:dedup:%zz:1:sms", "push:dedup:a:1:%z"} {
+		if _, err := ofKey(bad); err == nil {
+			t.Errorf("%q was taken for a key", bad)
+		}
+	}
+}
+
+func TestEveryStatusSaysWhatHappensNext(t *testing.T) {
+	t.Parallel()
+	c, seen := config.Default(), map[string]push.Status{}
+	for _, status := range push.Statuses() {
+		says := next(store.Entry{Status: status, Identity: push.Identity{Action: push.SMS}}, c)
+		if says == "" {
+			t.Errorf("%s: nothing is said", status)
+		}
+		seen[says] = status
+	}
+	if len(seen) < 7 {
+		t.Errorf("only %d different words: %v", len(seen), seen)
+	}
+	used := next(store.Entry{Status: push.Failed, RetriesUsed: 8}, c)
+	due := next(store.Entry{Status: push.Dead, LetterDue: true}, c)
+	c.Channels.SMS.WhenUnknown = config.Resend
+	resent := next(store.Entry{Status: push.Unknown, Identity: push.Identity{Action: push.SMS}}, c)
+	if !strings.Contains(used, "used up") || !strings.Contains(due, "writes its dead letter") || !strings.Contains(resent, "possible duplicate") {
+		t.Errorf("got %q, %q, %q", used, due, resent)
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"pusher/internal/cli"
+)
+
+func TestSandboxServesUntilItIsEnded(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	nothing := func(string) (string, bool) { return "", false }
+	faults := file(t, `{"faults":[{"kind":"latency","delay":"1ms","share":0.5}]}`)
+	go func() {
+		ended <- run(ctx, []string{"sandbox", "--addr", "127.0.0.1:0", "--faults", faults}, nothing, strings.NewReader(""), write, io.Discard)
+	}()
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := strings.TrimSpace(strings.TrimPrefix(line, "provider sandbox on "))
+	answer, err := http.Get(base + "/_sandbox/faults")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	if answer.StatusCode != 200 || !strings.Contains(string(body), `"latency"`) {
+		t.Errorf("got %d %s", answer.StatusCode, body)
+	}
+	stop()
+	if err := <-ended; cli.ExitCode(err) != cli.ExitOK {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"pusher/internal/cli"
+)
+
+func newVersionCommand(w *cli.World) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cli.Args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(w.Stdout, "pusher %s %s\n", cli.Version(), runtime.Version())
+			return err
+		},
+	}
+}
