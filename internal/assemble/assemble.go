@@ -20,7 +20,7 @@ func Store(ctx context.Context, c *config.Config, name string) (*store.Store, er
 		return nil, err
 	}
 	return store.Open(ctx, store.Config{
-		URL: c.Postgres.DSN(), MaxConns: int32(c.Postgres.MaxConns), //nolint:gosec // at most 1000
+		URL: c.Postgres.DSN(), MaxConns: int32(c.Postgres.MaxConns),
 		StatementTimeout: c.Postgres.Timeout, Name: name,
 	})
 }
