@@ -3,7 +3,7 @@
 
 GO            ?= go
 PKG           ?= ./...
-RUN           ?= .
+RUN           ?=
 FUZZTIME      ?= 20s
 LINT_VERSION  := v2.15.0
 KAFKA_VERSION := 4.1.2
@@ -20,10 +20,10 @@ build: ## the programs into bin/
 	$(GO) build -o bin/ ./cmd/...
 
 test: bin/testservers ## all tests (PKG=./internal/store/... RUN=TestName narrow it)
-	bin/testservers -- $(GO) test -run '$(RUN)' $(PKG)
+	bin/testservers -- $(GO) test $(if $(RUN),-run '$(RUN)') $(PKG)
 
 race: bin/testservers ## all tests under the race detector, none from the cache
-	bin/testservers -- $(GO) test -race -count=1 -p 2 -run '$(RUN)' $(PKG)
+	bin/testservers -- $(GO) test -race -count=1 -p 2 $(if $(RUN),-run '$(RUN)') $(PKG)
 
 check: vet lint race ## what CI checks, the demo aside
 

@@ -1,12 +1,17 @@
 package local
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
@@ -14,9 +19,24 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// orphanMaker makes this test program start a Redis, print its address and wait to be killed.
+const orphanMaker = "PUSHER_TEST_ORPHAN"
 
-// started is a test's server: skipped where its programs are not installed, closed at the end, its data gone.
+func TestMain(m *testing.M) {
+	if os.Getenv(orphanMaker) == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	server, err := Redis(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(server.Addr) //nolint:forbidigo // for the test that started us
+	select {}
+}
+
+// startedFor is a test's server: skipped where its programs are not installed, closed at the end, its data gone.
 func startedFor(t *testing.T, start func(context.Context) (*Server, error)) *Server {
 	t.Helper()
 	s, err := start(t.Context())
@@ -136,5 +156,37 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	cancel()
 	if s, err := Redis(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, ErrNotInstalled) {
 		t.Errorf("starting redis in an ended context = %v, %v; want context canceled", s, err)
+	}
+}
+
+func TestAServerDiesWithTheProcessThatStartedIt(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a child whose parent was killed")
+	}
+	startedFor(t, Redis) // skips where there is none
+	parent := exec.CommandContext(t.Context(), os.Args[0])
+	parent.Env = append(os.Environ(), orphanMaker+"=1", "TMPDIR="+t.TempDir()) // nobody is left to remove its data
+	stdout, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := strings.TrimSpace(line)
+	if err := PingRedis(t.Context(), addr); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	for deadline := time.Now().Add(10 * time.Second); PingRedis(t.Context(), addr) == nil; {
+		if time.Now().After(deadline) {
+			t.Fatalf("redis on %s outlived its parent by 10 s", addr)
+		}
 	}
 }
