@@ -37,6 +37,8 @@ const (
 	maxBody  = 100_000
 )
 
+// acceptedArgs are the arguments of acceptRows; an in-app message's data is JSON already and is not cleaned, since a
+// cut text would be none.
 func acceptedArgs(list []push.Result) pgx.NamedArgs {
 	text := func(pick func(push.Result) string) []string { return column(list, pick) }
 	inbox := func(pick func(push.Inbox) string) []string {

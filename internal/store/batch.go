@@ -89,13 +89,14 @@ func (b batch[T, A, K]) split(ctx context.Context, items []T, wave []int, answer
 		answers[wave[0]] = b.fail(err)
 		return nil
 	}
-	half := len(wave) / 2
+	half := len(wave) / 2 // each half is a transaction of its own
 	if err := b.split(ctx, items, wave[:half], answers); err != nil {
 		return err
 	}
 	return b.split(ctx, items, wave[half:], answers)
 }
 
+// failAll answers a wave with one error.
 func (b batch[T, A, K]) failAll(wave []int, answers []A, err error) {
 	for _, i := range wave {
 		answers[i] = b.fail(err)
@@ -117,6 +118,7 @@ func withoutConflict[R any](ctx context.Context, do func() (R, error)) (R, error
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(conflictTries))
 }
 
+// conflict reports whether err says that another transaction was in the way: serialization failure or deadlock.
 func conflict(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")

@@ -24,6 +24,7 @@ SELECT ` + rowColumns + noContent + `
 FROM unnest($1::int8[]) WITH ORDINALITY AS q(id, ord) LEFT JOIN push_log l ON l.id = q.id
 ORDER BY q.ord`
 
+// heldArgs are the arguments of heldItems.
 func heldArgs(held []push.Held) pgx.NamedArgs {
 	return pgx.NamedArgs{
 		"id":            idsOf(held),
@@ -35,6 +36,7 @@ func heldArgs(held []push.Held) pgx.NamedArgs {
 	}
 }
 
+// idsOf are the rows that a batch is about.
 func idsOf(held []push.Held) []int64 {
 	return column(held, func(h push.Held) int64 { return h.ID })
 }

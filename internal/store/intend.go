@@ -45,6 +45,9 @@ WHERE last.round IS NULL OR q.record_time > last.settled_at + q."window"
 ORDER BY q.biz_type, q.rule_version, q.dedup_id, q.action
 ON CONFLICT DO NOTHING`
 
+// The three statements of an intent go out in one batch, which PostgreSQL runs as one transaction. At READ COMMITTED
+// each of them sees what was committed before it, so the last one reads what really is, whoever wrote it.
+
 // found names the row that an item of the batch is about: of a main message its delivery's latest round.
 const found = `l.biz_type = q.biz_type AND l.rule_version = q.rule_version AND l.dedup_id = q.dedup_id
 	AND l.action = q.action AND l.round = coalesce(q.round, (SELECT max(r.round) FROM push_log r
@@ -68,15 +71,15 @@ WITH held AS (
 	ORDER BY l.id FOR NO KEY UPDATE OF l
 ), judged AS (
 	SELECT h.*, CASE
-		WHEN h.status = 'queued' AND h.past AND h.since IS NULL THEN 'expired'
-		WHEN h.status = 'queued' AND h.past THEN 'unknown'
-		WHEN h.capability = 'windowed' AND h.since + h.resend_within <= now() THEN 'unknown'
-		WHEN h.status = 'queued' THEN 'sending'
-		WHEN h.capability = 'opaque' THEN 'unknown'
-		WHEN h.capability = 'windowed' AND (h.past OR NOT h.retries_left) THEN 'unknown'
-		WHEN h.past THEN 'expired'
-		WHEN NOT h.retries_left THEN 'dead'
-		ELSE 'sending' END AS next
+		WHEN h.status = 'queued' AND h.past AND h.since IS NULL THEN 'expired'               -- Q6, met on the way
+		WHEN h.status = 'queued' AND h.past THEN 'unknown'                                   -- Q6: never expired (H15)
+		WHEN h.capability = 'windowed' AND h.since + h.resend_within <= now() THEN 'unknown' -- I3, I5
+		WHEN h.status = 'queued' THEN 'sending'                                              -- I2
+		WHEN h.capability = 'opaque' THEN 'unknown'                                          -- I5, SMS
+		WHEN h.capability = 'windowed' AND (h.past OR NOT h.retries_left) THEN 'unknown'     -- I5, WeChat
+		WHEN h.past THEN 'expired'      -- in-app: an attempt that did not commit did not send
+		WHEN NOT h.retries_left THEN 'dead'                                                  -- I6, in-app
+		ELSE 'sending' END AS next                                                           -- I6
 	FROM held h
 )
 UPDATE push_log l SET
@@ -118,7 +121,7 @@ func (s *Store) ofIntents(ctx context.Context, intents []push.Intent, what strin
 		key:  func(in push.Intent) string { return in.Delivery.Key() },
 		fail: answerError,
 		send: func(ctx context.Context, items []push.Intent) (answers []push.Answer, err error) {
-			var b pgx.Batch
+			var b pgx.Batch // one round trip, one transaction
 			if mains := mainMessages(items); len(mains) > 0 {
 				b.Queue(openRows, factsOf(opening, mains))
 			}

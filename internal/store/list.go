@@ -18,23 +18,23 @@ var ErrNotFound = errors.New("no such delivery in the push log")
 type Entry struct {
 	push.Identity
 
-	ID                int64
-	Round             int
-	BizID             string
+	ID                int64  // push_log.id: names the delivery for Show
+	Round             int    // from 1
+	BizID             string // the event's own, for people
 	Status            push.Status
-	Attempt           int
-	RetriesUsed       int
-	Provider          string
-	ProviderMsgID     string
-	ErrorCode         string
-	ErrorMessage      string
-	UserID            string
-	Recipient         string // masked
-	EventID           string
-	TraceID           string
-	PossibleDuplicate bool
-	LetterDue         bool
-	Origin            push.Origin
+	Attempt           int         // the number of the current attempt; 0 before the first
+	RetriesUsed       int         // what counts against retry.max_attempts
+	Provider          string      // of the current attempt; empty while none was named
+	ProviderMsgID     string      // empty unless the provider gave one
+	ErrorCode         string      // of the last attempt, or the reason of skipped, expired, dead
+	ErrorMessage      string      // the provider's words
+	UserID            string      // whole: our own id, not an address
+	Recipient         string      // masked
+	EventID           string      // as the producer gave it
+	TraceID           string      // 32 hex digits, or empty
+	PossibleDuplicate bool        // sent again by policy although an earlier attempt may have been accepted
+	LetterDue         bool        // a dead letter is still to be written
+	Origin            push.Origin // the record that made the row
 
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -52,16 +52,17 @@ type Filter struct {
 
 	BizID         string
 	UserID        string
-	RecipientHash []byte
-	Statuses      []push.Status
-	Since         time.Time // created at or after
-	Before        int64     // ids below this one: the last id of the page before
-	Limit         int       // 0 means 50
+	RecipientHash []byte        // the keyed hash, as rows have it
+	Statuses      []push.Status // any of these
+	Since         time.Time     // created at or after
+	Before        int64         // ids below this one: the last id of the page before
+	Limit         int           // 0 means 50
 }
 
 const (
-	defaultLimit = 50
+	defaultLimit = 50 // a screenful
 
+	// entryColumns is what scanEntry reads of push_log l.
 	entryColumns = `l.id, l.biz_type, l.rule_version, l.dedup_id, l.action, l.round, l.biz_id, l.status, l.attempt,
 	l.retries_used, coalesce(l.provider, ''), coalesce(l.provider_msg_id, ''), coalesce(l.error_code, ''),
 	coalesce(l.error_message, ''), coalesce(l.user_id, ''), coalesce(l.recipient, ''), coalesce(l.event_id, ''),
@@ -111,6 +112,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Entry, error) {
 	return list, nil
 }
 
+// scanEntry reads entryColumns.
 func scanEntry(rec pgx.CollectableRow) (Entry, error) {
 	var e Entry
 	var lease, doubt, next, expires, settled, sent *time.Time

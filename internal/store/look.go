@@ -35,6 +35,7 @@ func (s *Store) Look(ctx context.Context, lookups []push.Lookup) []push.Answer {
 	}.run(ctx, lookups)
 }
 
+// lookArgs are the arguments of lookRows.
 func lookArgs(items []push.Lookup) pgx.NamedArgs {
 	return pgx.NamedArgs{
 		"biz_type":     column(items, func(l push.Lookup) string { return l.BizType }),

@@ -85,6 +85,8 @@ func byRule(list []push.Result) (accepted, doubtful, refused []push.Result) {
 	return accepted, doubtful, refused
 }
 
+// resultArgs are the arguments of results. Every text is cleaned: a result is written after the send, so nothing that
+// a provider answers may get its write refused.
 func resultArgs(list []push.Result) pgx.NamedArgs {
 	text := func(pick func(push.Result) string) []string { return column(list, pick) }
 	return pgx.NamedArgs{

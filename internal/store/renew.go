@@ -26,6 +26,7 @@ func (s *Store) Renew(ctx context.Context, held []push.Held) []push.KeyAnswer {
 	}.run(ctx, held)
 }
 
+// renew is one round trip of Renew.
 func (s *Store) renew(ctx context.Context, items []push.Held) ([]push.KeyAnswer, error) {
 	mine := make(map[int64]bool, len(items))
 	var b pgx.Batch

@@ -45,8 +45,10 @@ func scanAnswers(rows pgx.Rows) ([]push.Answer, error) {
 	})
 }
 
+// seconds is a duration that PostgreSQL gave as seconds.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// timeOf is t, or the zero time for NULL.
 func timeOf(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -11,19 +11,20 @@ import (
 
 // Attempt is one turn of a delivery, as push_timeline shows it.
 type Attempt struct {
-	Attempt       int
-	Provider      string
+	Attempt       int    // 0 for a delivery that has none yet
+	Provider      string // empty while none was named
 	Outcome       string // a push.Class, or undone, lost; of the current attempt the row's status while it has none
 	ProviderMsgID string
 	ErrorCode     string
 	ErrorMessage  string
 	StartedAt     time.Time // zero while it has not begun
 	FinishedAt    time.Time // zero while its outcome is not written
-	Owner         string
-	Worker        string
-	Current       bool
+	Owner         string    // the claim that made it
+	Worker        string    // host and process of that claim
+	Current       bool      // the row's own attempt; the others are filed
 }
 
+// timelineOf reads the attempts of one delivery, the current one included and last.
 const timelineOf = `SELECT attempt, coalesce(provider, ''), outcome, coalesce(provider_msg_id, ''),
 	coalesce(error_code, ''), coalesce(error_message, ''), started_at, finished_at, coalesce(owner, ''),
 	coalesce(worker, ''), current
@@ -53,6 +54,7 @@ func (s *Store) Show(ctx context.Context, id int64) (Entry, []Attempt, error) {
 	return entry, attempts, nil
 }
 
+// scanAttempt reads a line of timelineOf.
 func scanAttempt(rec pgx.CollectableRow) (Attempt, error) {
 	var a Attempt
 	var started, finished *time.Time
