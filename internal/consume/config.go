@@ -24,7 +24,7 @@ type Handler interface {
 // Where a partition without a committed offset begins.
 const (
 	StartFirst = "first" // at the oldest record: nothing is lost
-	StartLast  = "last"  // at the end, as it is when the partition is first assigned
+	StartLast  = "last"  // at the end, as it is when the group begins; partitions that appear later begin at the first
 )
 
 // Config says what to consume and how.

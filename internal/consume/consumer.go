@@ -59,11 +59,17 @@ func (c *Consumer) Run(ctx context.Context) error {
 	defer c.wire.cut()
 	defer c.cutAfterGrace(ctx)()
 
-	have := layout{}
+	have, begin := layout{}, kafka.FirstOffset
+	if c.cfg.Start == StartLast {
+		begin = kafka.LastOffset
+	}
 	for ctx.Err() == nil {
-		next, err := c.membership(ctx, have)
+		next, err := c.membership(ctx, have, begin)
 		if err != nil {
 			return err
+		}
+		if len(have) > 0 {
+			begin = kafka.FirstOffset // what appears while we run is all new
 		}
 		if next != nil {
 			have = next
@@ -91,8 +97,8 @@ func (c *Consumer) cutAfterGrace(ctx context.Context) (stop func()) {
 
 // membership is a member of the group for the topics of have until the layout changes, and answers the new one; nil
 // when ctx ended. With nothing to read it only waits: kafka-go joined for a topic that does not exist assigns nothing
-// of the others either.
-func (c *Consumer) membership(ctx context.Context, have layout) (next layout, err error) {
+// of the others either. begin is where partitions without a commit begin.
+func (c *Consumer) membership(ctx context.Context, have layout, begin int64) (next layout, err error) {
 	member, leave := context.WithCancel(ctx)
 	defer leave()
 	var watching sync.WaitGroup
@@ -101,7 +107,7 @@ func (c *Consumer) membership(ctx context.Context, have layout) (next layout, er
 		next = c.watch(member, have)
 	})
 	if len(have) > 0 {
-		err = c.belong(ctx, member, have.names())
+		err = c.belong(ctx, member, c.groupConfig(have.names(), begin))
 	} else {
 		<-member.Done()
 	}
@@ -110,9 +116,9 @@ func (c *Consumer) membership(ctx context.Context, have layout) (next layout, er
 	return next, err
 }
 
-// belong joins the group for topics and lives through its generations until member ends. run is the life of Run.
-func (c *Consumer) belong(run, member context.Context, topics []string) error {
-	group, err := kafka.NewConsumerGroup(c.groupConfig(topics))
+// belong joins the group and lives through its generations until member ends. run is the life of Run.
+func (c *Consumer) belong(run, member context.Context, cfg kafka.ConsumerGroupConfig) error {
+	group, err := kafka.NewConsumerGroup(cfg)
 	if err != nil {
 		return fmt.Errorf("joining group %s: %w", c.cfg.Group, err)
 	}
@@ -130,11 +136,7 @@ func (c *Consumer) belong(run, member context.Context, topics []string) error {
 	}
 }
 
-func (c *Consumer) groupConfig(topics []string) kafka.ConsumerGroupConfig {
-	start := kafka.FirstOffset
-	if c.cfg.Start == StartLast {
-		start = kafka.LastOffset
-	}
+func (c *Consumer) groupConfig(topics []string, begin int64) kafka.ConsumerGroupConfig {
 	return kafka.ConsumerGroupConfig{
 		ID:                    c.cfg.Group,
 		Brokers:               c.cfg.Brokers,
@@ -144,7 +146,7 @@ func (c *Consumer) groupConfig(topics []string) kafka.ConsumerGroupConfig {
 		SessionTimeout:        c.cfg.SessionTimeout,
 		RebalanceTimeout:      c.cfg.SessionTimeout,
 		JoinGroupBackoff:      4 * c.cfg.Backoff,
-		StartOffset:           start,
+		StartOffset:           begin,
 		Timeout:               c.cfg.Timeout,
 		WatchPartitionChanges: false, // it spins through generations while a topic is missing; see watch
 	}

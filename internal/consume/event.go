@@ -16,6 +16,7 @@ const (
 	KindTopics     Kind = "topics"      // topics or partitions appeared or vanished
 	KindGroup      Kind = "group"       // joining the group fails
 	KindFetch      Kind = "fetch"       // fetching from a partition fails
+	KindLost       Kind = "lost"        // a partition is shorter than what was committed of it
 	KindCommit     Kind = "commit"      // a commit failed; the next one covers it
 	KindPoison     Kind = "poison"      // a record goes to the dead-letter topic; Err says why
 	KindDeadLetter Kind = "dead_letter" // a dead letter cannot be written; it is tried again

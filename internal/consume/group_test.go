@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -292,4 +293,47 @@ func lag(s consume.Stats) int64 {
 		n += p.Lag()
 	}
 	return n
+}
+
+func TestATopicThatIsDeletedDoesNotStopTheOther(t *testing.T) {
+	t.Parallel()
+	for name, begin := range kafkas() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := begin(t, 1)
+			h := &taker{}
+			m := start(t, k.quick(), h)
+			eventually(t, "both topics are ours", func() bool { return mine(m.Stats()) == 2 })
+			k.remove(t, k.retry)
+			eventually(t, "readiness names it", func() bool {
+				err := m.Ready()
+				return err != nil && strings.Contains(err.Error(), k.retry+" has no partition") && mine(m.Stats()) == 1
+			})
+			k.put(t, event(k.main, 0, "a"))
+			eventually(t, "the other is read", func() bool { return h.has("a") })
+		})
+	}
+}
+
+func TestStartLastReadsTopicsThatAppearLaterFromTheirFirstRecord(t *testing.T) {
+	t.Parallel()
+	for name, begin := range kafkas() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := begin(t, 0)
+			k.make(k.main, 1)
+			k.put(t, event(k.main, 0, "old"))
+			cfg := k.quick()
+			cfg.Start = consume.StartLast
+			h := &taker{}
+			start(t, cfg, h)
+			eventually(t, "the end is committed", func() bool { return k.committed(k.main, 0) == 1 })
+			k.make(k.retry, 1)
+			k.put(t, event(k.retry, 0, "new"))
+			eventually(t, "the new topic is read", func() bool { return h.has("new") })
+			if h.has("old") {
+				t.Error("start: last read what was there before")
+			}
+		})
+	}
 }

@@ -102,6 +102,16 @@ func grow(t *testing.T, brokers []string, topic string, partitions int) {
 	}
 }
 
+func (k cluster) remove(t *testing.T, topic string) {
+	t.Helper()
+	transport := &kafka.Transport{}
+	defer transport.CloseIdleConnections()
+	client := &kafka.Client{Addr: kafka.TCP(k.brokers...), Transport: transport, Timeout: 10 * time.Second}
+	if _, err := client.DeleteTopics(t.Context(), &kafka.DeleteTopicsRequest{Topics: []string{topic}}); err != nil {
+		t.Fatalf("deleting topic %s: %v", topic, err)
+	}
+}
+
 // quick is a configuration with short times for tests.
 func (k cluster) quick() consume.Config {
 	return consume.Config{

@@ -2,6 +2,7 @@ package consume
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -26,10 +27,10 @@ type partition struct {
 	tail   bool // begin at the end, which is not known yet
 	mark   *watermark
 	places chan struct{} // one element a parked record
+	health health
 
 	committed atomic.Int64 // the offset last committed; unknown: none
 	end       atomic.Int64 // one past the last record in Kafka, as last heard
-	asking    atomic.Int64 // Unix nanoseconds since when records are asked for in vain; 0: the handler has one
 	heard     atomic.Int64 // Unix nanoseconds of the last bytes from a broker; 0: never
 }
 
@@ -43,6 +44,7 @@ func newPartition(g *generation, topic string, a kafka.PartitionAssignment) *par
 		tail:   a.Offset == kafka.LastOffset,
 		mark:   newWatermark(start),
 		places: make(chan struct{}, parkedPerPartition),
+		health: health{patience: g.c.cfg.DeafAfter},
 	}
 	p.committed.Store(start)
 	p.end.Store(start)
@@ -58,9 +60,12 @@ func (p *partition) run(handing, work context.Context) {
 		if handing.Err() != nil {
 			return
 		}
-		p.tell(KindFetch, p.mark.reading(), err)
+		p.failed(err)
 		if got > 0 {
 			wait = p.backoff()
+		}
+		if errors.Is(err, kafka.OffsetOutOfRange) {
+			p.restart()
 		}
 		d, _ := wait.Next()
 		pause(handing, d)
@@ -73,18 +78,18 @@ func (p *partition) read(handing, work context.Context) (got int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f := p.c.open(p.topic, p.id, start, &p.heard, func(err error) { p.tell(KindFetch, p.mark.reading(), err) })
+	f := p.c.open(p.topic, p.id, start, &p.heard, p.failed)
 	defer func() { _ = f.Close() }()
 	for ; ; got++ {
 		if err := p.room(handing); err != nil {
 			return got, err
 		}
-		p.asking.CompareAndSwap(0, time.Now().UnixNano())
+		p.health.ask(time.Now())
 		m, err := f.FetchMessage(handing)
 		if err != nil {
 			return got, fmt.Errorf("fetching %s/%d: %w", p.topic, p.id, err)
 		}
-		p.asking.Store(0)
+		p.health.got()
 		p.end.Store(max(p.end.Load(), m.HighWaterMark))
 		if p.mark.take(m.Offset) {
 			p.hand(handing, work, m)
@@ -142,13 +147,27 @@ func (p *partition) park(work context.Context, fn func()) {
 	})
 }
 
-// deafSince is since when a broker that is asked for records has said nothing at all, not even that there are none.
-func (p *partition) deafSince() (since time.Time, asking bool) {
-	nanos := p.asking.Load()
-	if nanos == 0 {
-		return time.Time{}, false
+// failed notes and tells that fetching fails.
+func (p *partition) failed(err error) {
+	p.health.fail(time.Now())
+	p.tell(KindFetch, p.mark.reading(), err)
+}
+
+// restart begins at the first record again when the log ends below where reading goes on, and has done so for a while:
+// Kafka lost its end (an unclean election, a restored broker). It is another log then; to wait until it has grown past
+// the old end would lose all that comes in between. What is read again ends as duplicates.
+func (p *partition) restart() {
+	if p.deafSince().IsZero() || p.mark.undone() > 0 {
+		return
 	}
-	return time.Unix(0, max(nanos, p.heard.Load())), true
+	p.tell(KindLost, p.mark.reading(), errors.New("the partition ends before the committed offset; it is read from its first record again"))
+	p.mark.restart()
+	p.committed.Store(unknown)
+}
+
+// deafSince is since when nothing is fetched; zero while all is well.
+func (p *partition) deafSince() time.Time {
+	return p.health.deafSince(time.Now(), time.Unix(0, p.heard.Load()))
 }
 
 // backoff doubles from the configured wait to 32 times that, spread by a tenth.

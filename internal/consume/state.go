@@ -62,7 +62,7 @@ type PartitionStats struct {
 	Reading   int64     // the next offset to be fetched; -1: nothing read yet
 	End       int64     // one past the last record, as last heard; -1: not heard yet
 	Out       int       // records handed out and not taken care of
-	DeafSince time.Time // not zero: records are asked for and nothing is heard since, for DeafAfter at least
+	DeafSince time.Time // not zero: since then nothing is fetched, for DeafAfter at least
 }
 
 // Lag is how many offsets are not taken care of; 0 while nothing is known.
@@ -91,7 +91,7 @@ func (c *Consumer) Stats() Stats {
 	if now.generation != nil {
 		s.Generation = now.generation.id
 		for _, p := range now.generation.partitions {
-			s.Partitions = append(s.Partitions, p.stats(c.cfg.DeafAfter))
+			s.Partitions = append(s.Partitions, p.stats())
 		}
 	}
 	c.counts.mu.Lock()
@@ -100,8 +100,8 @@ func (c *Consumer) Stats() Stats {
 	return s
 }
 
-func (p *partition) stats(deafAfter time.Duration) PartitionStats {
-	s := PartitionStats{
+func (p *partition) stats() PartitionStats {
+	return PartitionStats{
 		Topic:     p.topic,
 		Partition: p.id,
 		Committed: p.committed.Load(),
@@ -109,11 +109,8 @@ func (p *partition) stats(deafAfter time.Duration) PartitionStats {
 		Reading:   p.mark.reading(),
 		End:       p.end.Load(),
 		Out:       p.mark.undone(),
+		DeafSince: p.deafSince(),
 	}
-	if since, asking := p.deafSince(); asking && time.Since(since) >= deafAfter {
-		s.DeafSince = since
-	}
-	return s
 }
 
 // Ready answers nil when events can be consumed: every topic has partitions, the group is joined (a spare member

@@ -40,6 +40,13 @@ func (w *watermark) begin(offset int64) {
 	w.next = max(w.next, offset)
 }
 
+// restart forgets everything: the partition is another log. Only while nobody works on anything.
+func (w *watermark) restart() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.out, w.next = nil, unknown
+}
+
 // take notes that the record at offset is about to be handed out. It reports false for one that was taken before.
 func (w *watermark) take(offset int64) bool {
 	w.mu.Lock()
