@@ -50,7 +50,7 @@ func newCheckCommand(w *cli.World) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration and every dependency, a line each",
-		Long: "Checks the configuration, the templates, Kafka and its topics, Redis, and PostgreSQL with its schema.\n\n" +
+		Long: "Checks the configuration with its templates, Kafka and its topics, Redis, and PostgreSQL with its schema.\n\n" +
 			"Each line says ok, warn or bad, and how to mend it. Exit code 1 when anything is bad; 2 when it is the configuration.",
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -101,6 +101,7 @@ func (e ended) complaints() []string {
 func TestUsageAndConfigurationErrorsExit2WithOneLine(t *testing.T) {
 	t.Parallel()
 	wrong, empty := file(t, "kafka: {}\nworker: {in_flght: 3}\n"), file(t, "kafka: {topic: t}\n")
+	broken := file(t, "pushes:\n  p:\n    actions:\n      notify: {title: t, body: \"{{.company\"}\n")
 	cases := map[string]struct {
 		args []string
 		says string
@@ -115,6 +116,7 @@ func TestUsageAndConfigurationErrorsExit2WithOneLine(t *testing.T) {
 		"name of two words":   {[]string{"log", "show", "a", "b"}, "BIZ_TYPE BIZ_ID ACTION"},
 		"no key":              {[]string{"log", "show", "dedup:a"}, "push:dedup:"},
 		"configuration":       {[]string{"check", "--config", wrong}, "config: " + wrong + ":2: worker.in_flght: unknown key"},
+		"template":            {[]string{"check", "--config", broken}, "config: " + broken + ":4: pushes.p.actions.notify.body: "},
 		"no such file":        {[]string{"check", "--config", "/nowhere.yaml"}, "config: /nowhere.yaml: cannot be read"},
 		"no postgres":         {[]string{"migrate", "up", "--config", empty}, "postgres.url: is missing"},
 		"no postgres for log": {[]string{"log", "stats", "--config", empty}, "postgres.url: is missing"},

@@ -78,7 +78,7 @@ func Report(w io.Writer, name string, err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &wrong):
-		_, _ = fmt.Fprintln(w, wrong)
+		_, _ = fmt.Fprintln(w, err)
 	default:
 		_, _ = fmt.Fprintf(w, "%s: %s\n", name, OneLine(err))
 	}

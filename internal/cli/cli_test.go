@@ -48,6 +48,10 @@ func TestReportIsOneLineAnErrorAndOneAProblem(t *testing.T) {
 			&config.Error{Problems: []config.Problem{{Key: "a", Text: "x"}, {Key: "b", Source: "f", Line: 3, Text: "y\nz"}}},
 			"config: a: x\nconfig: f:3: b: y z\n",
 		},
+		"joined problems": {
+			errors.Join(&config.Error{Problems: []config.Problem{{Key: "a", Text: "x"}}}, &config.Error{Problems: []config.Problem{{Key: "b", Text: "y"}}}),
+			"config: a: x\nconfig: b: y\n",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"pusher/internal/channels"
 	"pusher/internal/config"
 	"pusher/internal/telemetry"
 )
@@ -36,9 +37,12 @@ func (w *World) Path() string {
 	return path
 }
 
-// Load reads the configuration, opens the log that it asks for, and logs its warnings.
+// Load reads the configuration with every template in it, opens the log that it asks for, and logs its warnings.
 func (w *World) Load() (*config.Config, zerolog.Logger, error) {
 	c, warnings, err := config.Load(w.Path(), w.Lookup, w.Environ)
+	if err == nil {
+		err = c.CheckTexts(compile)
+	}
 	if err != nil {
 		return nil, zerolog.Nop(), err
 	}
@@ -51,4 +55,10 @@ func (w *World) Load() (*config.Config, zerolog.Logger, error) {
 		log.Warn().Str(telemetry.FieldVariable, name).Msg(says)
 	}
 	return c, log, nil
+}
+
+// compile refuses a template as the senders would.
+func compile(key, text string) error {
+	_, err := channels.Compile(key, text)
+	return err
 }
