@@ -30,6 +30,7 @@ type report struct {
 	bad int
 }
 
+// add writes one line. What may be lived with is a warning: it does not count as bad.
 func (r *report) add(f finding) {
 	switch {
 	case f.err == nil && !f.warn:
@@ -46,6 +47,7 @@ func (r *report) add(f finding) {
 	}
 }
 
+// newCheckCommand is `pusher check`.
 func newCheckCommand(w *cli.World) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",

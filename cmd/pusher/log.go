@@ -15,6 +15,7 @@ import (
 	"pusher/internal/store"
 )
 
+// newLogCommand holds what operators ask of the push log.
 func newLogCommand(w *cli.World) *cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "The push log, for operators"}
 	return cli.Group(group, newLogListCommand(w), newLogShowCommand(w), newLogStatsCommand(w))

@@ -23,6 +23,7 @@ type listFlags struct {
 	json                           bool
 }
 
+// newLogListCommand is `pusher log list`.
 func newLogListCommand(w *cli.World) *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
@@ -80,6 +81,7 @@ func (f listFlags) filter(now time.Time) (store.Filter, error) {
 	return filter, nil
 }
 
+// printEntries prints deliveries as JSON or as a table, without anything personal.
 func printEntries(w *cli.World, entries []store.Entry, asJSON bool) error {
 	if asJSON {
 		views := make([]delivery, len(entries)) // [] and not null when there is none
@@ -96,6 +98,7 @@ func printEntries(w *cli.World, entries []store.Entry, asJSON bool) error {
 	})
 }
 
+// orDash keeps an empty cell visible.
 func orDash(s string) string {
 	if s == "" {
 		return "-"

@@ -84,6 +84,7 @@ func (s story) print(w *cli.World) error {
 	})
 }
 
+// clock is a time in a table, in UTC as everywhere.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -91,6 +92,7 @@ func clock(t time.Time) string {
 	return t.Format(time.DateTime)
 }
 
+// took is how long an attempt lasted, once it has an end.
 func took(a attempt) string {
 	if a.StartedAt.IsZero() || a.FinishedAt.IsZero() {
 		return "-"

@@ -18,6 +18,7 @@ import (
 	"pusher/internal/store"
 )
 
+// newLogShowCommand is `pusher log show`. The name is checked before anything is opened.
 func newLogShowCommand(w *cli.World) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

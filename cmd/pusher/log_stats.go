@@ -20,6 +20,7 @@ type count struct {
 	Count     int64       `json:"count"`
 }
 
+// newLogStatsCommand is `pusher log stats`.
 func newLogStatsCommand(w *cli.World) *cobra.Command {
 	var since time.Duration
 	var asJSON bool
@@ -46,6 +47,7 @@ func newLogStatsCommand(w *cli.World) *cobra.Command {
 	return cmd
 }
 
+// printCounts prints the statistics as JSON or as a table.
 func printCounts(w *cli.World, counts []store.Count, asJSON bool) error {
 	if asJSON {
 		views := make([]count, len(counts)) // [] and not null when there is none

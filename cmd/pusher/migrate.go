@@ -10,6 +10,7 @@ import (
 	"pusher/internal/store"
 )
 
+// newMigrateCommand holds the directions of the schema. Migrations need a direct connection: see store.Migrate.
 func newMigrateCommand(w *cli.World) *cobra.Command {
 	group := &cobra.Command{Use: "migrate", Short: "The schema of the push log"}
 	return cli.Group(group,
@@ -41,6 +42,7 @@ func migrateCommand(w *cli.World, name, short string, do func(context.Context, s
 	}
 }
 
+// printMigrations prints a line for each migration: what was done to it, or where it stands.
 func printMigrations(w *cli.World, name string, list []store.Migration, err error) {
 	if len(list) == 0 && err == nil {
 		_, _ = fmt.Fprintln(w.Stdout, "nothing to do")

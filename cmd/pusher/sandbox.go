@@ -18,6 +18,7 @@ type sandboxFlags struct {
 	faults string // file
 }
 
+// newSandboxCommand is `pusher sandbox`. It needs no configuration.
 func newSandboxCommand(w *cli.World) *cobra.Command {
 	var f sandboxFlags
 	cmd := &cobra.Command{

@@ -22,6 +22,7 @@ import (
 // sendBatch is how many events are written at once.
 const sendBatch = 500
 
+// newSendCommand is `pusher send`. All or nothing: a file that is sent half cannot be sent again after it was mended.
 func newSendCommand(w *cli.World) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{

@@ -9,6 +9,7 @@ import (
 	"pusher/internal/cli"
 )
 
+// newVersionCommand is `pusher version`.
 func newVersionCommand(w *cli.World) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

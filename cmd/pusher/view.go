@@ -44,6 +44,7 @@ type delivery struct {
 	SentAt            time.Time   `json:"sent_at,omitzero"`
 }
 
+// viewOf makes the JSON of a row. The user id is masked here; the recipient is so in the row already.
 func viewOf(e store.Entry) delivery {
 	return delivery{
 		ID: e.ID, Key: e.Key(), BizType: e.BizType, RuleVersion: e.RuleVersion, DedupID: e.DedupID, Action: e.Action,
@@ -71,6 +72,7 @@ type attempt struct {
 	Current       bool      `json:"current"`
 }
 
+// attemptOf makes the JSON of an attempt. The owner is left out: it is of no use to anybody but the protocol.
 func attemptOf(a store.Attempt) attempt {
 	return attempt{
 		Attempt: a.Attempt, Provider: a.Provider, Outcome: a.Outcome, ProviderMsgID: a.ProviderMsgID,

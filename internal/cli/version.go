@@ -13,6 +13,7 @@ func Version() string {
 	return version(info)
 }
 
+// version reads what the linker wrote down.
 func version(info *debug.BuildInfo) string {
 	settings := map[string]string{}
 	for _, s := range info.Settings {

@@ -31,6 +31,7 @@ func set(v reflect.Value, text string) error {
 	return nil
 }
 
+// setDuration takes what time.ParseDuration takes: there is no day, since days differ in length.
 func setDuration(v reflect.Value, text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -40,6 +41,7 @@ func setDuration(v reflect.Value, text string) error {
 	return nil
 }
 
+// setBool takes true and false, and what strconv.ParseBool takes besides: variables are often 1 or 0.
 func setBool(v reflect.Value, text string) error {
 	b, err := strconv.ParseBool(text)
 	if err != nil {
@@ -49,6 +51,7 @@ func setBool(v reflect.Value, text string) error {
 	return nil
 }
 
+// setInt takes decimal digits only: 010 is ten, and 0x10 is a mistake.
 func setInt(v reflect.Value, text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -58,6 +61,7 @@ func setInt(v reflect.Value, text string) error {
 	return nil
 }
 
+// setFloat refuses NaN and infinity: no bound would catch them later.
 func setFloat(v reflect.Value, text string) error {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {

@@ -46,6 +46,7 @@ func (v *validator) addresses(key string, list []string) {
 	}
 }
 
+// address checks one host:port. The host may be a name that cannot be resolved here; `pusher check` sees to that.
 func (v *validator) address(key, address string) {
 	_, port, err := net.SplitHostPort(address)
 	_, portErr := strconv.ParseUint(port, 10, 16)
@@ -83,6 +84,8 @@ func (c *Config) validate() []Problem {
 	return v.problems
 }
 
+// validate checks names and bounds as brokers would, and that no record can come back to where it was read: the three
+// topics differ.
 func (k Kafka) validate(v *validator) {
 	v.addresses("kafka.brokers", k.Brokers)
 	topics := []struct{ key, name string }{
@@ -108,6 +111,7 @@ func (k Kafka) validate(v *validator) {
 	v.checkf(k.SASL.Password != "", "kafka.sasl.password", "is missing: %s needs one, here or as password_file", k.SASL.Mechanism)
 }
 
+// validate checks that the addresses fit the mode.
 func (r Redis) validate(v *validator) {
 	v.addresses("redis.addrs", r.Addrs)
 	v.one("redis.mode", r.Mode, ModeSingle, ModeSentinel, ModeCluster)
@@ -129,6 +133,7 @@ func (p Postgres) validate(v *validator) {
 	v.positive("postgres.timeout", p.Timeout)
 }
 
+// validate checks that waits grow, and that there is at least one attempt.
 func (r Retry) validate(v *validator) {
 	v.checkf(r.MaxAttempts >= 1, "retry.max_attempts", "is %d: must be at least 1", r.MaxAttempts)
 	v.positive("retry.first", r.First)
@@ -138,6 +143,8 @@ func (r Retry) validate(v *validator) {
 	v.checkf(r.Inline >= 0 && r.Inline <= 10, "retry.inline", "is %d: must be 0 to 10", r.Inline)
 }
 
+// validateWorker checks that an event of the largest size fits in, and that the last commit can be made: a member whose
+// session is over has no partition to commit for.
 func (c *Config) validateWorker(v *validator) {
 	w := c.Worker
 	v.checkf(w.InFlight >= 1, "worker.in_flight", "is %d: must be at least 1", w.InFlight)
@@ -148,6 +155,8 @@ func (c *Config) validateWorker(v *validator) {
 		"is %s: must be longer than worker.grace (%s), or what ends in the grace cannot be committed", c.Kafka.SessionTimeout, w.Grace)
 }
 
+// validateDedup checks the lease against the channels: the fence (rule F1) lets nothing out once less than a timeout of
+// the lease is left, so a lease below two of them could stop every send.
 func (c *Config) validateDedup(v *validator) {
 	d, longest := c.Dedup, c.Channels.longestTimeout()
 	v.positive("dedup.lease", d.Lease)
@@ -158,11 +167,13 @@ func (c *Config) validateDedup(v *validator) {
 	v.checkf(d.OnRedisDown == "postgres" || d.OnRedisDown == Pause, "dedup.on_redis_down", "%q is not among its values: pause", d.OnRedisDown)
 }
 
+// zone checks an IANA name. "Local" is refused: what a day is must not depend on the machine.
 func (v *validator) zone(key, name string) {
 	_, err := time.LoadLocation(name)
 	v.checkf(err == nil && name != "" && name != "Local", key, "%q is no time zone: use an IANA name such as Asia/Shanghai", name)
 }
 
+// validateRest checks the small sections. A hash key that can be guessed would give every phone number away.
 func (c *Config) validateRest(v *validator) {
 	v.address("http.addr", c.HTTP.Addr)
 	v.checkf(phonenumbers.GetCountryCodeForRegion(c.Phone.Region) != 0, "phone.region",

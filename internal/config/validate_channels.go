@@ -13,6 +13,8 @@ func (c Channels) longestTimeout() time.Duration {
 	return max(c.Notify.Timeout, c.SMS.Timeout, c.WeChat.Timeout)
 }
 
+// validate checks every channel, used or not. A WeChat repeat must reach the provider while it still remembers the
+// first one (docs/protocol.md, section 4).
 func (c Channels) validate(v *validator) {
 	v.positive("channels.notify.timeout", c.Notify.Timeout)
 	c.SMS.validate(v)
@@ -26,6 +28,7 @@ func (c Channels) validate(v *validator) {
 	v.checkf(w.Rate >= 0, "channels.wechat.rate", "is %v: must be 0 (no limit) or more", w.Rate)
 }
 
+// validate checks the channel itself; whether the providers named have accounts is checked by validateAccounts.
 func (s SMSChannel) validate(v *validator) {
 	v.positive("channels.sms.timeout", s.Timeout)
 	v.positive("channels.sms.ask_for", s.AskFor)
@@ -65,6 +68,7 @@ func (c *Config) validateAccounts(v *validator) {
 // setting is one required value of an account.
 type setting struct{ name, value string }
 
+// account checks that nothing a request needs is empty.
 func (v *validator) account(section string, required []setting) {
 	for _, s := range required {
 		v.checkf(s.value != "", section+"."+s.name, "is missing: no message can be sent without it")

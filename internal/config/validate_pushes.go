@@ -13,6 +13,7 @@ var (
 	versionName = regexp.MustCompile(`^v[1-9][0-9]{0,8}$`)
 )
 
+// validatePushes checks each push by name, so that problems come in the same order every time.
 func (c *Config) validatePushes(v *validator) {
 	for _, name := range slices.Sorted(maps.Keys(c.Pushes)) {
 		p, key := c.Pushes[name], "pushes."+name
@@ -26,6 +27,8 @@ func (c *Config) validatePushes(v *validator) {
 	}
 }
 
+// validateActions checks that each channel of a push has what its provider asks for. The first SMS provider must have a
+// template; the others may: they are tried only when the first certainly did not send.
 func (c *Config) validateActions(v *validator, key string, a PushActions) {
 	if a.Notify != nil {
 		v.checkf(a.Notify.Title != "", key+".notify.title", "is missing: an in-app message needs a title")

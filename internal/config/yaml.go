@@ -21,6 +21,7 @@ type decoder struct {
 	problems []Problem
 }
 
+// newDecoder makes a decoder for the file at path.
 func newDecoder(path string) *decoder {
 	return &decoder{path: path, files: map[string]string{}, places: places{"": {source: path}}}
 }
@@ -112,6 +113,7 @@ func (d *decoder) pairs(key string, node *yaml.Node, each func(name, key string,
 	}
 }
 
+// section reads a mapping whose keys are known, the twins of secrets among them.
 func (d *decoder) section(key string, node *yaml.Node, v reflect.Value) {
 	d.pairs(key, node, func(name, sub string, value *yaml.Node) {
 		f, byFile, ok := field(v, name)
@@ -128,6 +130,7 @@ func (d *decoder) section(key string, node *yaml.Node, v reflect.Value) {
 	})
 }
 
+// entries reads a mapping whose keys are names of the user's own.
 func (d *decoder) entries(key string, node *yaml.Node, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
 	d.pairs(key, node, func(name, sub string, value *yaml.Node) {
@@ -177,6 +180,7 @@ func (d *decoder) scalar(key string, node *yaml.Node, v reflect.Value) {
 	}
 }
 
+// problemAtf notes a problem at a line of the file.
 func (d *decoder) problemAtf(line int, key, format string, args ...any) {
 	p := places{key: {source: d.path, line: line}}.problem(key, format, args...)
 	d.problems = append(d.problems, p)

@@ -49,6 +49,7 @@ func ready(checks []Check) http.HandlerFunc {
 	}
 }
 
+// probe asks every dependency at once and waits for all the answers, two seconds at most.
 func probe(ctx context.Context, checks []Check) readiness {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -86,6 +87,7 @@ func run(ctx context.Context, c Check) result {
 	return r
 }
 
+// writeJSON answers with one JSON value that no proxy may keep.
 func writeJSON(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -67,13 +67,15 @@ func oneOf(l label, value string) string {
 	return other
 }
 
+// action keeps the label bounded: an event may name any action, and is then skipped.
 func action(a push.Action) string {
 	if a.Known() {
 		return string(a)
 	}
-	return other // an event may name any action; it is skipped
+	return other
 }
 
+// status keeps the label bounded.
 func status(s push.Status) string {
 	if slices.Contains(push.Statuses(), s) {
 		return string(s)

@@ -58,6 +58,7 @@ func New(version string) *Metrics {
 	return m
 }
 
+// counter makes a counter of the house.
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "pusher", Name: name, Help: help}, labels)
 }
