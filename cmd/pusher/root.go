@@ -17,8 +17,10 @@ func newRootCommand(w *cli.World) *cobra.Command {
 	w.Flag(root)
 	return cli.Group(root,
 		newCheckCommand(w),
+		newDemoCommand(w),
 		newLogCommand(w),
 		newMigrateCommand(w),
+		newRunCommand(w),
 		newSandboxCommand(w),
 		newSendCommand(w),
 		newVersionCommand(w),

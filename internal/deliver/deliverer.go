@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
 
 	"pusher/internal/push"
@@ -14,6 +15,12 @@ import (
 
 // batchMost bounds one batch at Redis or PostgreSQL.
 const batchMost = 300
+
+// A dependency that is away is told of a few times each period, not once a delivery.
+const (
+	troubleBurst = 3
+	troubleEvery = 5 * time.Second
+)
 
 // errOver is the cause of everything cut off after the grace period.
 var errOver = errors.New("the grace period is over")
@@ -37,6 +44,8 @@ type Deliverer struct {
 	room     *semaphore.Weighted // deliveries admitted
 	bytes    *semaphore.Weighted // bytes of their records
 	slots    *semaphore.Weighted // requests out at providers
+
+	repeated zerolog.Logger // what a dependency that is away makes every delivery say: the first few each while
 
 	life     context.Context //nolint:containedctx // the process's own life: SIGTERM must not end a write that matters
 	end      context.CancelCauseFunc
@@ -71,10 +80,10 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 		end:      end,
 		stopping: make(chan struct{}),
 		halt:     make(chan struct{}),
+		repeated: cfg.Log.Sample(&zerolog.BurstSampler{Burst: troubleBurst, Period: troubleEvery}),
 	}
 	d.watchdog = &watchdog{
-		keys: keys, rows: results, every: cfg.Lease / 3, limit: cfg.Call, now: cfg.Now,
-		holds: make(map[*hold]struct{}),
+		keys: keys, rows: results, third: cfg.Lease / 3, now: cfg.Now, holds: make(map[*hold]struct{}),
 	}
 	d.start()
 	return d

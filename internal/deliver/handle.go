@@ -2,18 +2,22 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"pusher/internal/push"
 )
 
+// ErrKept says that a record was not taken care of before its time was over: it comes again, here or elsewhere.
+var ErrKept = errors.New("not taken care of in time: the record comes again")
+
 // Handle takes one record in: it decodes it, plans its deliveries and starts them, and returns as soon as they are
 // under way. It blocks while there is no room for them (number and bytes). A *push.PoisonError says that the record
 // can never become an event, push.ErrTombstone that there is none; any other error that it was not taken in.
 //
-// done is called once, when every delivery of the record has a row that somebody looks after (docs/protocol.md,
-// section 1, step 7); it is never called when ctx, the life of the Kafka generation, ends before that. A poison error
-// given to done says that PostgreSQL refuses the record for its own data.
+// done is called once: with nil when every delivery of the record has a row that somebody looks after
+// (docs/protocol.md, section 1, step 7); with a poison error when PostgreSQL refuses the record for its own data; with
+// ErrKept when ctx, the life of the Kafka generation, or this process ends before that: the record must come again.
 func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error)) error {
 	deliveries, err := d.plan(r)
 	if err != nil {
@@ -23,11 +27,9 @@ func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error))
 	if err != nil {
 		return err
 	}
-	group := &party{left: len(deliveries), done: func(err error, all bool) {
+	group := &party{left: len(deliveries), done: func(err error) {
 		leave()
-		if all {
-			done(err)
-		}
+		done(err)
 	}}
 	for _, del := range deliveries {
 		d.work.Go(func() { group.leave(d.deliver(ctx, del)) })
@@ -62,7 +64,7 @@ type party struct {
 	left int   // guarded by mu
 	kept bool  // guarded by mu; some delivery is not taken care of
 	err  error // guarded by mu; some delivery is refused for its own data
-	done func(err error, all bool)
+	done func(err error)
 }
 
 // leave counts one delivery out.
@@ -74,7 +76,11 @@ func (p *party) leave(taken bool, err error) {
 	if err != nil {
 		p.err = err
 	}
-	if p.left == 0 {
-		p.done(p.err, !p.kept)
+	switch {
+	case p.left > 0:
+	case p.kept:
+		p.done(ErrKept)
+	default:
+		p.done(p.err)
 	}
 }

@@ -44,6 +44,13 @@ func (l *lease) left() time.Duration {
 	return l.length - elapsed(l.since, l.now())
 }
 
+// age is how long ago the claim was granted or renewed.
+func (l *lease) age() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return elapsed(l.since, l.now())
+}
+
 // elapsed is the larger of monotonic and wall time from a to b: a suspended machine stops the one, a stepped clock
 // falsifies the other (rule F1).
 func elapsed(a, b time.Time) time.Duration {

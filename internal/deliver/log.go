@@ -46,7 +46,7 @@ func (t *turn) trouble(err error, doing string) {
 	if err == nil || errors.Is(err, errOver) || errors.Is(err, context.Canceled) {
 		return
 	}
-	t.event(t.d.cfg.Log.Warn()).Err(err).Str("doing", doing).Msg("dependency away, trying again")
+	t.event(t.d.repeated.Warn()).Err(err).Str("doing", doing).Msg("dependency away, trying again")
 }
 
 // refusal is the poison of a record that PostgreSQL refuses for its own data. PostgreSQL's words stay in the log's

@@ -59,6 +59,9 @@ type ending struct {
 
 // run is the way of a delivery, in one sentence: claim, intent, send, result, settle.
 func (t *turn) run(ctx context.Context) ending {
+	if t.d.isStopping() {
+		return ending{}
+	}
 	grant, ok := t.claim(ctx)
 	if !ok {
 		return ending{}
@@ -70,6 +73,10 @@ func (t *turn) run(ctx context.Context) ending {
 	case push.Busy:
 		return t.busy(ctx, grant)
 	case push.Granted:
+	}
+	if t.d.isStopping() { // nothing is written yet: the record comes again, elsewhere
+		t.release()
+		return ending{}
 	}
 	t.hold = &hold{key: push.KeyHold{Key: t.key, Owner: t.owner}, lease: t.lease}
 	t.d.watchdog.watch(t.hold)
@@ -166,6 +173,7 @@ func (t *turn) intend() (push.Row, *ending) {
 		case answer.Err == nil:
 			return answer.Row, nil
 		case errors.Is(answer.Err, push.ErrRefused):
+			t.trouble(answer.Err, "writing the intent")
 			t.release()
 			return push.Row{}, &ending{taken: true, err: refusal()}
 		}

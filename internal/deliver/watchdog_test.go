@@ -8,7 +8,7 @@ import (
 )
 
 func watched(w *world, c *clock, row push.Held) (*watchdog, *hold) {
-	dog := &watchdog{keys: w, rows: results{w}, every: 10 * time.Second, limit: time.Second, now: c.now, holds: map[*hold]struct{}{}}
+	dog := &watchdog{keys: w, rows: results{w}, third: 10 * time.Second, now: c.now, holds: map[*hold]struct{}{}}
 	h := &hold{key: push.KeyHold{Key: "k", Owner: "me"}, lease: newLease(c.now, 30*time.Second)}
 	h.sending(row)
 	dog.watch(h)
@@ -33,6 +33,7 @@ func TestRuleN1AnotherOwnerInTheRowClosesTheFence(t *testing.T) {
 	w, c := newWorld(), newClock()
 	w.renewed = func(row bool) push.KeyAnswer { return push.KeyAnswer{Mine: !row} }
 	dog, h := watched(w, c, push.Held{ID: 1, Owner: "me", Attempt: 1})
+	c.pass(10 * time.Second)
 	dog.step(t.Context())
 	if got := h.lease.left(); got > 0 {
 		t.Errorf("left = %v, want none", got)
@@ -63,13 +64,19 @@ func TestUnansweredRenewalLeavesTheLeaseRunning(t *testing.T) {
 	}
 }
 
-func TestDroppedHoldIsNotRenewed(t *testing.T) {
+func TestYoungOrDroppedHoldIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	dog, h := watched(w, newClock(), push.Held{})
+	c := newClock()
+	dog, h := watched(w, c, push.Held{})
+	dog.step(t.Context())
+	if len(w.calls) != 0 {
+		t.Errorf("calls = %v, want none: the claim is young", w.calls)
+	}
+	c.pass(time.Minute)
 	dog.drop(h)
 	dog.step(t.Context())
 	if len(w.calls) != 0 {
-		t.Errorf("calls = %v, want none", w.calls)
+		t.Errorf("calls = %v, want none: the claim is dropped", w.calls)
 	}
 }

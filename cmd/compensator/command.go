@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pusher/internal/assemble"
+	"pusher/internal/cli"
+	"pusher/internal/compensate"
+)
+
+// flags are the compensator's.
+type flags struct {
+	every  time.Duration
+	dryRun bool
+	json   bool
+}
+
+// newCommand is the whole command line of the compensator.
+func newCommand(w *cli.World) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "compensator",
+		Short: "Bring failed deliveries back: one pass, for cron",
+		Long: "Re-queues what is due, publishes again what got lost on the way, takes up what a pusher left behind, asks about\n" +
+			"unknown sends, gives up and writes dead letters. Two at once share the work and never double it.\n\n" +
+			"Exit code 0 when the pass completed, also with nothing to do; 1 when it did not; 2 for wrong usage or configuration.",
+		Version: cli.Version(),
+		Args:    cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("every") && f.every <= 0 {
+				return &cli.UsageError{Err: fmt.Errorf("--every %s: must be longer than 0", f.every)}
+			}
+			return compensateWith(cmd.Context(), w, f)
+		},
+	}
+	w.Flag(cmd)
+	cmd.Flags().DurationVar(&f.every, "every", 0, "loop: a pass at once, then one every so often, such as 30s")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "tell what a pass would do, and do nothing")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the counts as JSON, one line a pass")
+	return cmd
+}
+
+// compensateWith runs one pass, or many until the context ends. In a loop a failed pass is logged and the next one
+// goes on, a service that is away included.
+func compensateWith(ctx context.Context, w *cli.World, f flags) error {
+	c, log, err := w.Load()
+	if err == nil {
+		err = c.NeedPostgres()
+	}
+	if err != nil {
+		return err
+	}
+	once := func(ctx context.Context) (compensate.Summary, error) { return assemble.Pass(ctx, c, f.dryRun) }
+	if f.every == 0 {
+		sum, err := once(ctx)
+		return errors.Join(err, printSummary(w, sum, err, f.json))
+	}
+	compensate.Loop(ctx, f.every, once, func(sum compensate.Summary, err error) {
+		if err != nil && ctx.Err() == nil {
+			log.Error().Err(err).Msg("pass not completed")
+		}
+		if err := printSummary(w, sum, err, f.json); err != nil {
+			log.Error().Err(err).Msg("counts not printed")
+		}
+	})
+	return nil
+}
+
+// printSummary writes the counts of a pass; those of one that was cut short too, since they were done.
+func printSummary(w *cli.World, sum compensate.Summary, failed error, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w.Stdout).Encode(struct {
+			compensate.Summary
+
+			Completed bool `json:"completed"`
+		}{sum, failed == nil})
+	}
+	did := "pass"
+	if sum.DryRun {
+		did = "would do"
+	}
+	t := sum.Tally
+	_, err := fmt.Fprintf(w.Stdout, "%s: re-queued %d, published again %d, swept %d, repeated %d, asked %d (found %d), resent %d, "+
+		"held %d, dead %d, expired %d, letters %d\n", did, t.Requeued, t.Republished, t.SweptQueued+t.SweptUnknown+t.SweptDead,
+		t.Repeated, t.Asked, t.Found, t.Resent, t.Held, t.Dead+t.UnknownExpired, t.Expired, t.Letters)
+	return err
+}

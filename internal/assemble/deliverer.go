@@ -1,0 +1,39 @@
+package assemble
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"pusher/internal/config"
+	"pusher/internal/dedup"
+	"pusher/internal/deliver"
+	"pusher/internal/store"
+)
+
+// deliverer builds the pipeline on its services.
+func (p *Pusher) deliverer(client redis.UniversalClient, log *store.Store) (*deliver.Deliverer, error) {
+	c := p.cfg
+	channels, err := p.channels()
+	if err != nil {
+		return nil, err
+	}
+	keys := dedup.New(client, c.Dedup.Lease)
+	return deliver.New(deliver.Config{
+		Pushes: pushes(c), RetryTopic: c.Kafka.RetryTopic,
+		InFlight: c.Worker.InFlight, Waiting: c.Worker.Waiting, WaitingBytes: int64(c.Worker.WaitingBytes),
+		Lease: c.Dedup.Lease, Window: c.Dedup.Window, Call: callMost,
+		Backoff: c.Backoff(), InlineRetries: c.Retry.Inline, Channels: channels,
+		PhoneRegion: c.Phone.Region, HashKey: []byte(c.Privacy.HashKey.Reveal()), Worker: workerName(),
+		Meter: p.metrics, Log: p.log, Now: time.Now,
+	}, keys, log, log), nil
+}
+
+// pushes is what the pipeline knows of each configured push.
+func pushes(c *config.Config) map[string]deliver.Push {
+	out := make(map[string]deliver.Push, len(c.Pushes))
+	for name, rule := range c.Rules() {
+		out[name] = deliver.Push{Rule: rule, Actions: c.Pushes[name].Actions.List()}
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"pusher/internal/compensate"
+	"pusher/internal/config"
+	"pusher/internal/consume"
+)
+
+// The bounds of a pass.
+const (
+	passBatch  = 200              // rows a statement
+	passBudget = 10 * time.Minute // then the rest is for the next pass
+	passCall   = 30 * time.Second // for writing one batch to Kafka
+)
+
+// Pass opens what a pass needs, runs it and closes it again: in a loop, too, nothing is kept from one to the next that
+// could have gone bad in between. It touches no row unless Kafka can take what it would publish.
+func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Summary, err error) {
+	sum.DryRun = dryRun
+	log, err := migrated(ctx, c, "compensator")
+	if err != nil {
+		return sum, err
+	}
+	defer log.Close()
+	askers, closeAskers, err := askers(c)
+	if err != nil {
+		return sum, err
+	}
+	defer closeAskers()
+	ports := compensate.Ports{
+		Queue: log, Sweeper: log, Unknowns: log, Ender: log, Letterbox: log, Forecast: log, Askers: askers,
+	}
+	cfg := compensate.Config{
+		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
+		Batch: passBatch, Budget: passBudget, Call: passCall, Now: time.Now,
+	}
+	if dryRun {
+		return compensate.New(cfg, ports).DryRun(ctx)
+	}
+	if err := topicsReady(ctx, c); err != nil {
+		return sum, err
+	}
+	producer, err := Producer(c)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { err = errors.Join(err, producer.Close(ctx)) }()
+	ports.Publisher = producer
+	return compensate.New(cfg, ports).Run(ctx)
+}
+
+// topicsReady reports whether the topics that a pass writes can be written.
+func topicsReady(ctx context.Context, c *config.Config) error {
+	cluster, err := Cluster(c)
+	if err != nil {
+		return err
+	}
+	topics, err := consume.Inspect(ctx, cluster, c.Kafka.RetryTopic, c.Kafka.DeadLetterTopic)
+	if err != nil {
+		return err
+	}
+	for _, t := range topics {
+		if t.Err != nil {
+			return fmt.Errorf("looking at topic %s on %s: %w", t.Name, strings.Join(c.Kafka.Brokers, ","), t.Err)
+		}
+	}
+	return nil
+}
+
+// askers are the providers that can be asked what became of a send (rule Q5).
+func askers(c *config.Config) (byProvider map[string]compensate.Asker, closeAll func(), err error) {
+	if c.Channels.SMS.Aliyun.AccessKeyID == "" {
+		return nil, func() {}, nil
+	}
+	aliyun, err := Aliyun(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return map[string]compensate.Asker{aliyun.Provider(): aliyun}, aliyun.Close, nil
+}

@@ -1,0 +1,168 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"pusher/internal/config"
+	"pusher/internal/consume"
+	"pusher/internal/deliver"
+	"pusher/internal/httpd"
+	"pusher/internal/store"
+	"pusher/internal/telemetry"
+)
+
+// callMost bounds one batch at Redis or PostgreSQL: longer than either client's own patience, so that theirs speaks.
+const callMost = 10 * time.Second
+
+// Pusher is the long-running consumer.
+type Pusher struct {
+	cfg     *config.Config
+	log     zerolog.Logger
+	metrics *telemetry.Metrics
+	http    *httpd.Server
+	ready   *readiness
+	closers closers
+}
+
+// NewPusher takes http.addr and builds what needs no service; version is shown in the metrics. An error is a
+// configuration that cannot work, or an address in use.
+func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, version string) (*Pusher, error) {
+	if err := errors.Join(c.NeedPostgres(), c.NeedPushes()); err != nil {
+		return nil, err
+	}
+	p := &Pusher{cfg: c, log: log, metrics: telemetry.New(version), ready: &readiness{}}
+	p.http = httpd.New(p.metrics.Handler(), p.ready.checks())
+	if err := p.http.Listen(ctx, c.HTTP.Addr); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Addr is where /healthz, /readyz and /metrics are.
+func (p *Pusher) Addr() string { return p.http.Addr() }
+
+// Run is the pusher's life: it waits for its services, consumes until ctx ends, and returns within worker.grace after
+// that. It joins the group only when Redis and PostgreSQL have answered, so nothing is read, sent or committed before.
+func (p *Pusher) Run(ctx context.Context) error {
+	pages, stopPages := context.WithCancel(context.WithoutCancel(ctx))
+	var group errgroup.Group
+	group.Go(func() error { return p.http.Serve(pages) })
+	err := p.work(ctx)
+	stopPages()
+	err = errors.Join(err, group.Wait())
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), callMost)
+	defer cancel()
+	return errors.Join(err, p.closers.close(closing))
+}
+
+// work connects, consumes, and brings what is under way to its end.
+func (p *Pusher) work(ctx context.Context) error {
+	client, log, err := p.connect(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before there was anything to stop
+		}
+		return err
+	}
+	deliverer, err := p.deliverer(client, log)
+	if err != nil {
+		return err
+	}
+	consumer, err := p.consumer(deliverer)
+	if err != nil {
+		return errors.Join(err, deliverer.Close(ctx))
+	}
+	p.watch(deliverer, consumer, log)
+	p.ready.started(consumer, client, log)
+	defer context.AfterFunc(ctx, deliverer.Quiesce)()
+	p.log.Info().Str(telemetry.FieldAddr, p.Addr()).Msg("consuming")
+	err = consumer.Run(ctx)
+	ended, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.cfg.Worker.Grace,
+		errors.New("worker.grace is over: what is still out is left to the compensator"))
+	defer cancel()
+	return errors.Join(err, deliverer.Close(ended))
+}
+
+// connect waits for the services, however long they take.
+func (p *Pusher) connect(ctx context.Context) (redis.UniversalClient, *store.Store, error) {
+	client, err := patient(ctx, p.log, func(ctx context.Context) (redis.UniversalClient, error) { return Redis(ctx, p.cfg) })
+	if err != nil {
+		return nil, nil, err
+	}
+	p.closers.add("redis", func(context.Context) error { return client.Close() })
+	log, err := patient(ctx, p.log, func(ctx context.Context) (*store.Store, error) { return migrated(ctx, p.cfg, "pusher") })
+	if err != nil {
+		return nil, nil, err
+	}
+	p.closers.simple("postgres", log.Close)
+	return client, log, nil
+}
+
+func (p *Pusher) consumer(d *deliver.Deliverer) (*consume.Consumer, error) {
+	cluster, err := Cluster(p.cfg)
+	if err != nil {
+		return nil, err
+	}
+	letters, err := consume.NewProducer(cluster)
+	if err != nil {
+		return nil, fmt.Errorf("reading kafka: %w", err)
+	}
+	p.closers.add("dead letters", letters.Close)
+	k := p.cfg.Kafka
+	return consume.New(consume.Config{
+		Cluster: cluster, Group: k.Group, Topics: []string{k.Topic, k.RetryTopic}, DeadLetterTopic: k.DeadLetterTopic,
+		Start: k.Start, SessionTimeout: k.SessionTimeout, Grace: p.cfg.Worker.Grace, OnEvent: p.heard,
+	}, counted{d, p.metrics}, letters)
+}
+
+// heard logs and counts what happens to the consumer.
+func (p *Pusher) heard(e consume.Event) {
+	p.metrics.Consumer(string(e.Kind), 1+e.Suppressed)
+	line := p.log.Info()
+	if e.Err != nil {
+		line = p.log.Warn().Err(e.Err)
+	}
+	line.Str(telemetry.FieldKind, string(e.Kind)).Str(telemetry.FieldTopic, e.Topic).
+		Int(telemetry.FieldPartition, e.Partition).Int64(telemetry.FieldOffset, e.Offset).
+		Int(telemetry.FieldSuppress, e.Suppressed).Msg(consumerSays(e))
+}
+
+func consumerSays(e consume.Event) string {
+	if e.Detail == "" {
+		return "consumer: " + string(e.Kind)
+	}
+	return "consumer: " + string(e.Kind) + ": " + e.Detail
+}
+
+// watch shows what the parts hold.
+func (p *Pusher) watch(d *deliver.Deliverer, c *consume.Consumer, s *store.Store) {
+	p.metrics.WatchHeld(telemetry.StageAdmitted, func() int { admitted, _, _ := d.Held(); return admitted })
+	p.metrics.WatchHeld(telemetry.StageSending, func() int { _, sending, _ := d.Held(); return sending })
+	p.metrics.WatchBytes(func() int64 { _, _, bytes := d.Held(); return bytes })
+	p.metrics.WatchPartitions(func() []telemetry.Partition {
+		stats := c.Stats().Partitions
+		parts := make([]telemetry.Partition, len(stats))
+		for i, s := range stats {
+			parts[i] = telemetry.Partition{Topic: s.Topic, Partition: s.Partition, Watermark: max(s.Watermark, 0), End: s.End}
+		}
+		return parts
+	})
+	p.metrics.WatchUnknown(s.UnknownAge)
+}
+
+// workerName names this process for operators.
+func workerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown-host"
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
