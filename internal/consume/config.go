@@ -42,7 +42,7 @@ type Config struct {
 	Grace          time.Duration // longest that Run takes to return once its context has ended; default 25s
 	CommitEvery    time.Duration // default 500ms
 	WatchEvery     time.Duration // how often topics and partitions are looked at; default 3s
-	DeafAfter      time.Duration // silence of a broker, while asked for records, after which Ready says so; default 15s
+	DeafAfter      time.Duration // silence of a broker, while asked for records, after which Ready says so; more than the 2s of an empty fetch; default 15s
 	Backoff        time.Duration // first wait after a failed fetch, dead letter or Handle, doubling up to 32 times itself; default 250ms
 
 	MaxBytes int // size of one fetch a partition; a larger record is still read; default 1 MiB

@@ -22,8 +22,8 @@ type generation struct {
 	id         int32
 	commits    committer
 	partitions []*partition
-	loops      tasks // the partitions' readers; ended before the drain
-	parked     tasks // records that wait for another try or a dead letter; ended after the drain
+	loops      tasks // the partitions' readers; they end before the drain
+	parked     tasks // records that wait for another try or a dead letter; they end after the drain
 }
 
 // live runs one generation to its end. Its whole life is one function started by the generation: kafka-go keeps the
@@ -38,7 +38,7 @@ func (c *Consumer) live(run, member context.Context, gen *kafka.Generation) {
 	slices.SortFunc(g.partitions, func(a, b *partition) int {
 		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.id, b.id))
 	})
-	ended := make(chan struct{})
+	ended := make(chan struct{}) // waited for here: closing the group earlier would stop the heartbeats of the drain
 	gen.Start(func(alive context.Context) {
 		defer close(ended)
 		g.run(run, member, alive)
@@ -48,6 +48,8 @@ func (c *Consumer) live(run, member context.Context, gen *kafka.Generation) {
 
 // run reads until the generation or the membership ends, then drains and commits. Heartbeats stop when the generation
 // ends, so from then on there is DrainTimeout; at the end of Run the generation stays alive while it drains.
+//
+// run is the life of Run, member that of the membership, alive that of kafka-go's generation.
 func (g *generation) run(run, member, alive context.Context) {
 	handing, stop := context.WithCancel(member)
 	defer stop()
@@ -73,6 +75,7 @@ func (g *generation) run(run, member, alive context.Context) {
 }
 
 // drain waits until everything handed out is taken care of, as long as there is time, and answers how many are not.
+// It goes on committing meanwhile: who loses patience and kills the process loses as little as possible.
 func (g *generation) drain(run, alive context.Context) (left int) {
 	limit := g.c.cfg.DrainTimeout
 	if run.Err() != nil && alive.Err() == nil {
@@ -81,6 +84,12 @@ func (g *generation) drain(run, alive context.Context) (left int) {
 	deadline, over := context.WithTimeout(g.c.wire.life, limit)
 	defer over()
 	defer context.AfterFunc(alive, func() { time.AfterFunc(g.c.cfg.DrainTimeout, over) })()
+
+	draining, drained := context.WithCancel(deadline)
+	var committing sync.WaitGroup
+	committing.Go(func() { g.commitUntil(draining) })
+	defer committing.Wait()
+	defer drained()
 
 	if g.loops.endedBefore(deadline) {
 		for _, p := range g.partitions {

@@ -53,10 +53,13 @@ func (k cluster) with(partitions int) cluster {
 // fake is an in-process Kafka.
 func fake(t *testing.T) cluster { t.Helper(); return fakeThrough(t, net.Listen) }
 
-// fakeThrough is an in-process Kafka behind a listener of the test.
+// fakeThrough is an in-process Kafka behind a listener of the test; nil: kfake's own.
 func fakeThrough(t *testing.T, listen func(network, address string) (net.Listener, error), opts ...kfake.Opt) cluster {
 	t.Helper()
-	opts = append(opts, kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second), kfake.ListenFn(listen))
+	opts = append(opts, kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second))
+	if listen != nil {
+		opts = append(opts, kfake.ListenFn(listen))
+	}
 	c, err := kfake.NewCluster(opts...)
 	if err != nil {
 		t.Fatalf("starting kfake: %v", err)
@@ -125,7 +128,7 @@ func (k cluster) quick() consume.Config {
 		Grace:           5 * time.Second,
 		CommitEvery:     50 * time.Millisecond,
 		WatchEvery:      200 * time.Millisecond,
-		DeafAfter:       2 * time.Second,
+		DeafAfter:       5 * time.Second,
 		Backoff:         20 * time.Millisecond,
 	}
 }

@@ -127,6 +127,32 @@ func TestTheDrainOfAGenerationIsBoundedBelowTheSessionTimeoutAndCommitsThePrefix
 	})
 }
 
+func TestAtTheEndOfRunTheDrainHasMostOfTheGraceAndGoesOnCommitting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, made, _ := alone(t, func(_ context.Context, r push.Record, done func(error)) error {
+			if r.Offset == 0 {
+				time.AfterFunc(3*time.Second, func() { done(nil) })
+			}
+			return nil
+		}, stream(2))
+		run, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); g.run(run, run, t.Context()) }()
+		time.Sleep(time.Second)
+		stop()
+		began := time.Now()
+		time.Sleep(5 * time.Second)
+		if made.String() != "[0 1]" {
+			t.Errorf("commits %v while it drains, want [0 1]", made)
+		}
+		<-ended
+		if took := time.Since(began); took <= g.c.cfg.DrainTimeout || took >= g.c.cfg.Grace {
+			t.Errorf("drained for %v with a grace of %v", took, g.c.cfg.Grace)
+		}
+	})
+}
+
 func TestCommitsAreMadeOnATimerWhenAdvancedAndAFailedOneAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

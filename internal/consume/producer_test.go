@@ -2,8 +2,11 @@ package consume_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +110,23 @@ func TestLoginByEveryMechanism(t *testing.T) {
 			eventually(t, "the record is read", func() bool { return h.has("v") })
 		})
 	}
+}
+
+func TestTLSIsSpokenWithABrokerThatIsTrusted(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(nil) // for its certificate
+	t.Cleanup(server.Close)
+	k := fakeThrough(t, nil, kfake.TLS(server.TLS.Clone())).with(1)
+	cfg := k.quick()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	cfg.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	if err := producer(t, cfg.Cluster).Publish(t.Context(), records(k.main, "v")); err != nil {
+		t.Fatalf("publishing: %v", err)
+	}
+	h := &taker{}
+	start(t, cfg, h)
+	eventually(t, "the record is read", func() bool { return h.has("v") })
 }
 
 func TestAWrongPasswordIsToldAndNeverShown(t *testing.T) {

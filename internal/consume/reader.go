@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	pollWait  = time.Second // how long a broker may keep an empty fetch open; its answer is its sign of life
-	queueSize = 4           // records kafka-go reads ahead of the handler
+	pollWait  = 2 * time.Second // how long a broker may keep an empty fetch open; its answer is its sign of life
+	queueSize = 4               // records kafka-go reads ahead of the handler
 )
 
 // fetcher reads one partition from one offset on.
