@@ -8,7 +8,7 @@ FUZZTIME      ?= 20s
 LINT_VERSION  := v2.15.0
 KAFKA_VERSION := 4.1.2
 
-export PUSHER_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
+export TESTBED_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race check lint fmt vet fuzz generate demo up down kafka-jars clean
@@ -56,8 +56,8 @@ down: ## stop those and remove their data
 	docker compose down --volumes
 
 kafka-jars: ## a Kafka for tests, by Maven, into the cache directory (needs Java 17 to run)
-	@test -e '$(PUSHER_KAFKA_HOME)/kafka_2.13-$(KAFKA_VERSION).jar' || mvn --quiet --batch-mode --file .ci/kafka/pom.xml \
-		-Dkafka.version=$(KAFKA_VERSION) -DoutputDirectory='$(PUSHER_KAFKA_HOME)' dependency:copy-dependencies
+	@test -e '$(TESTBED_KAFKA_HOME)/kafka_2.13-$(KAFKA_VERSION).jar' || mvn --quiet --batch-mode --file .ci/kafka/pom.xml \
+		-Dkafka.version=$(KAFKA_VERSION) -DoutputDirectory='$(TESTBED_KAFKA_HOME)' dependency:copy-dependencies
 
 clean: ## remove what was built
 	rm -rf bin .cache coverage.* *.test *.out

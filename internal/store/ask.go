@@ -32,11 +32,11 @@ const (
 
 	dueResend = `(` + unknownSMS + ` AND @sms_resend AND now() - ` + since + ` >= @sms_resend_after::interval AND ` + askedOut + `
 		OR status = 'unknown' AND action = 'wechat' AND @wechat_resend AND now() - ` + since + ` >= @wechat_resend_after::interval)
-		AND ` + retriesLeft + ` AND ` + notExpired
+		AND ` + repeatsLeft + ` AND ` + notExpired
 
 	// heldBack is what neither a question nor a repeat will move any more.
-	heldBack = `(` + unknownSMS + ` AND now() - ` + since + ` >= @ask_for::interval AND NOT (@sms_resend AND ` + retriesLeft + `)
-		OR status = 'unknown' AND action = 'wechat' AND NOT (@wechat_resend AND ` + retriesLeft + `)
+	heldBack = `(` + unknownSMS + ` AND now() - ` + since + ` >= @ask_for::interval AND NOT (@sms_resend AND ` + repeatsLeft + `)
+		OR status = 'unknown' AND action = 'wechat' AND NOT (@wechat_resend AND ` + repeatsLeft + `)
 		AND now() - ` + since + ` >= @resend_within::interval)`
 )
 

@@ -61,7 +61,8 @@ const found = `l.biz_type = q.biz_type AND l.rule_version = q.rule_version AND l
 // Raising attempt files the lost attempt (trigger push_log_next_attempt).
 const takeRows = `
 WITH held AS (
-	SELECT l.id, l.status, l.retries_used < q.max_attempts AS retries_left,
+	SELECT l.id, l.status, l.retries_used + 1 < q.max_attempts AS retries_left, -- the lost attempt counts too
+		l.possible_duplicate,
 		coalesce(l.expires_at <= now(), false) AS past, q.me, q.lease, q.provider, q.worker, q.capability,
 		q.resend_within, CASE WHEN l.status = 'sending' AND q.capability = 'windowed'
 			THEN coalesce(l.ambiguous_since, l.intent_at) ELSE l.ambiguous_since END AS since
@@ -71,7 +72,7 @@ WITH held AS (
 	ORDER BY l.id FOR NO KEY UPDATE OF l
 ), judged AS (
 	SELECT h.*, CASE
-		WHEN h.status = 'queued' AND h.past AND h.since IS NULL THEN 'expired'               -- Q6, met on the way
+		WHEN h.status = 'queued' AND h.past AND h.since IS NULL AND NOT h.possible_duplicate THEN 'expired' -- Q6, met on the way
 		WHEN h.status = 'queued' AND h.past THEN 'unknown'                                   -- Q6: never expired (H15)
 		WHEN h.capability = 'windowed' AND h.since + h.resend_within <= now() THEN 'unknown' -- I3, I5
 		WHEN h.status = 'queued' THEN 'sending'                                              -- I2
@@ -100,11 +101,12 @@ UPDATE push_log l SET
 	updated_at = now()
 FROM judged j WHERE l.id = j.id`
 
-// readIntended is the rows' last word. Only a retry that may send gets the row's content: its message is not believed.
+// readIntended is the rows' last word. A retry and a takeover that may send get the row's content: a message that asks
+// for more than the first attempt is not believed, and the provider must see one and the same message.
 const readIntended = `
 SELECT ` + rowColumns + `,
-	CASE WHEN q.round IS NOT NULL AND l.status = 'sending' AND l.owner = q.me THEN l.event::text END,
-	CASE WHEN q.round IS NOT NULL AND l.status = 'sending' AND l.owner = q.me THEN l.recipient_full END
+	CASE WHEN (q.round IS NOT NULL OR l.attempt > 1) AND l.status = 'sending' AND l.owner = q.me THEN l.event::text END,
+	CASE WHEN (q.round IS NOT NULL OR l.attempt > 1) AND l.status = 'sending' AND l.owner = q.me THEN l.recipient_full END
 FROM ` + asked + ` LEFT JOIN push_log l ON ` + found + `
 ORDER BY q.ord`
 

@@ -16,7 +16,7 @@ UPDATE push_log l SET
 FROM ` + heldItems + `
 WHERE l.id = q.id AND l.status = 'unknown' AND l.owner = q.owner AND l.attempt = q.attempt
 	AND l.action = '` + string(push.WeChat) + `' AND l.ambiguous_since + q.resend_within > now()
-	AND l.retries_used < q.max_attempts AND coalesce(l.expires_at > now(), true)`
+	AND l.retries_used + 1 < q.max_attempts AND coalesce(l.expires_at > now(), true)`
 
 // Repeat turns own ambiguous attempts n of a Windowed channel into sending(n+1), inside the window only: rule P4. The
 // answer entitles to send exactly if it says sending, the same owner, and attempt n+1: a call whose answer got lost

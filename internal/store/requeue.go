@@ -30,6 +30,7 @@ const (
 // Guards say which rows a statement moves; a dry run counts by the same ones.
 const (
 	retriesLeft = `retries_used < @max_attempts`
+	repeatsLeft = `retries_used + 1 < @max_attempts` // of an attempt whose end is not known: it counts, though no result has
 	notExpired  = `(expires_at IS NULL OR expires_at > now())`
 
 	dueRetry = `status IN ('failed', 'deferred') AND next_attempt_at <= now() AND ` + retriesLeft + ` AND ` + notExpired

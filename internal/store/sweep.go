@@ -18,11 +18,11 @@ const (
 	staleSending = `status = 'sending' AND lease_until + @lease::interval < now()`
 
 	// harmless is a repeat that cannot double, and that the retries allow.
-	harmless = `(action = 'notify' OR action = 'wechat' AND now() - ` + since + ` < @resend_within::interval) AND ` + retriesLeft
+	harmless = `(action = 'notify' OR action = 'wechat' AND now() - ` + since + ` < @resend_within::interval) AND ` + repeatsLeft
 
 	// dueRepeat waits a lease after the row's last move: a pusher that repeats by itself passes through unknown.
 	dueRepeat = `status = 'unknown' AND action = 'wechat' AND now() - ` + since + ` < @resend_within::interval
-		AND updated_at < now() - @lease::interval AND ` + retriesLeft + ` AND ` + notExpired
+		AND updated_at < now() - @lease::interval AND ` + repeatsLeft + ` AND ` + notExpired
 )
 
 const (

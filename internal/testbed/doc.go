@@ -3,7 +3,7 @@
 //
 // Where a server comes from is decided once a process, for each of the three, in this order:
 //
-//  1. given: the address in PUSHER_TEST_KAFKA, PUSHER_TEST_REDIS or PUSHER_TEST_POSTGRES (a URL). `make test` gives all
+//  1. given: the address in TESTBED_KAFKA, TESTBED_REDIS or TESTBED_POSTGRES (a URL). `make test` gives all
 //     three: cmd/testservers starts them once for all packages;
 //  2. container: testcontainers-go, where a Docker engine answers;
 //  3. local: the real server, where it is installed on this machine;

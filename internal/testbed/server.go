@@ -39,7 +39,7 @@ func (s *Server) String() string {
 	return fmt.Sprintf("%s: %s %s on %s", s.Name, s.Kind, s.Version, s.Addr)
 }
 
-// Env is the setting that gives this server to other test processes: PUSHER_TEST_KAFKA=127.0.0.1:29092.
+// Env is the setting that gives this server to other test processes: TESTBED_KAFKA=127.0.0.1:29092.
 func (s *Server) Env() string {
 	if s.URL != "" {
 		return services[s.Name].env + "=" + s.URL

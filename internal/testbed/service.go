@@ -23,7 +23,7 @@ type service struct {
 // services are the three, by name; nobody writes to it.
 var services = map[string]service{ //nolint:gochecknoglobals // a table, constant in all but syntax
 	"kafka": {
-		env: "PUSHER_TEST_KAFKA", given: givenKafka, container: kafkaContainer,
+		env: "TESTBED_KAFKA", given: givenKafka, container: kafkaContainer,
 		local: func(ctx context.Context) (*Server, error) { return process(local.Kafka(ctx)) },
 		embedded: func(ctx context.Context) (*Server, error) {
 			broker, err := embedded.Kafka(ctx)
@@ -34,7 +34,7 @@ var services = map[string]service{ //nolint:gochecknoglobals // a table, constan
 		},
 	},
 	"redis": {
-		env: "PUSHER_TEST_REDIS", given: givenRedis, container: redisContainer,
+		env: "TESTBED_REDIS", given: givenRedis, container: redisContainer,
 		local: func(ctx context.Context) (*Server, error) { return process(local.Redis(ctx)) },
 		embedded: func(ctx context.Context) (*Server, error) {
 			mini, err := embedded.Redis(ctx)
@@ -45,7 +45,7 @@ var services = map[string]service{ //nolint:gochecknoglobals // a table, constan
 		},
 	},
 	"postgres": {
-		env: "PUSHER_TEST_POSTGRES", given: givenPostgres, container: postgresContainer,
+		env: "TESTBED_POSTGRES", given: givenPostgres, container: postgresContainer,
 		local: func(ctx context.Context) (*Server, error) {
 			bin, err := local.PostgresBin()
 			if err != nil {

@@ -159,12 +159,12 @@ func restart(t *testing.T, own *Own, ping func() error) {
 
 func TestAGivenServerIsTakenAndNotStopped(t *testing.T) { // not parallel: it sets the environment
 	own := OwnRedis(t)
-	t.Setenv("PUSHER_TEST_REDIS", own.Addr)
+	t.Setenv("TESTBED_REDIS", own.Addr)
 	given, err := Start(t.Context(), "redis")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if given.Kind != Given || given.Env() != "PUSHER_TEST_REDIS="+own.Addr {
+	if given.Kind != Given || given.Env() != "TESTBED_REDIS="+own.Addr {
 		t.Errorf("%s by %s; want the given one", given, given.Env())
 	}
 	if err := given.Close(); err != nil {
@@ -174,8 +174,8 @@ func TestAGivenServerIsTakenAndNotStopped(t *testing.T) { // not parallel: it se
 		t.Errorf("the given redis after Close: %v; want it alive", err)
 	}
 	own.Stop()
-	if _, err := Start(t.Context(), "redis"); err == nil || !strings.Contains(err.Error(), "PUSHER_TEST_REDIS") {
-		t.Errorf("a given redis that is away = %v; want an error that names PUSHER_TEST_REDIS", err)
+	if _, err := Start(t.Context(), "redis"); err == nil || !strings.Contains(err.Error(), "TESTBED_REDIS") {
+		t.Errorf("a given redis that is away = %v; want an error that names TESTBED_REDIS", err)
 	}
 }
 

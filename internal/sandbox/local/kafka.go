@@ -15,10 +15,10 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// KafkaJars finds the directory with Kafka's jars: PUSHER_KAFKA_HOME, else pusher/kafka in the user's cache directory,
+// KafkaJars finds the directory with Kafka's jars: TESTBED_KAFKA_HOME, else pusher/kafka in the user's cache directory,
 // where `make kafka-jars` puts them. The error wraps ErrNotInstalled.
 func KafkaJars() (string, error) {
-	dir := os.Getenv("PUSHER_KAFKA_HOME")
+	dir := os.Getenv("TESTBED_KAFKA_HOME")
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {

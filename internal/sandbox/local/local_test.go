@@ -20,7 +20,7 @@ import (
 )
 
 // orphanMaker makes this test program start a Redis, print its address and wait to be killed.
-const orphanMaker = "PUSHER_TEST_ORPHAN"
+const orphanMaker = "TESTBED_ORPHAN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(orphanMaker) == "" {

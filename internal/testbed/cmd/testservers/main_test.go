@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { testbed.Main(m) }
 func TestTheCommandGetsTheServersAndItsExitCodeIsKept(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	const script = `echo "$PUSHER_TEST_KAFKA,$PUSHER_TEST_REDIS,$PUSHER_TEST_POSTGRES"; exit 7`
+	const script = `echo "$TESTBED_KAFKA,$TESTBED_REDIS,$TESTBED_POSTGRES"; exit 7`
 	code, err := run(t.Context(), []string{"--", "sh", "-c", script}, &stdout, &stderr)
 	if code != 7 || err != nil {
 		t.Errorf("exit code %d, %v; want the command's own 7", code, err)
@@ -41,10 +41,10 @@ func TestWithoutACommandItIsAUsageError(t *testing.T) {
 }
 
 func TestAServerThatIsGivenButAwayIsNamed(t *testing.T) { // not parallel: it sets the environment
-	t.Setenv("PUSHER_TEST_KAFKA", "127.0.0.1:1")
-	t.Setenv("PUSHER_TEST_POSTGRES", "postgres://user:hidden@127.0.0.1:1/db")
+	t.Setenv("TESTBED_KAFKA", "127.0.0.1:1")
+	t.Setenv("TESTBED_POSTGRES", "postgres://user:hidden@127.0.0.1:1/db")
 	code, err := run(t.Context(), []string{"true"}, nil, nil)
-	if code != 1 || err == nil || !strings.Contains(err.Error(), "PUSHER_TEST_") || strings.Contains(err.Error(), "hidden") {
+	if code != 1 || err == nil || !strings.Contains(err.Error(), "TESTBED_") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("exit code %d, %v; want 1 and the variable, without a password", code, err)
 	}
 }
