@@ -117,7 +117,7 @@ func TestFieldReport07_ALetterTooLargeForItsTopicIsCutAndSaysSo(t *testing.T) {
 	t.Parallel()
 	k := realKafka(t).with(1)
 	configure(t, k.brokers, k.dead, "max.message.bytes", "100000")
-	value := append([]byte("bad"), bytes.Repeat([]byte("x"), 200_000)...)
+	value := append([]byte("bad"), noise(200_000)...)
 	hopeless := kafka.Message{Topic: k.main, WriterData: 0, Key: []byte("k"), Value: []byte("bad key"), Headers: []kafka.Header{{Key: "h", Value: value}}}
 	k.put(t, kafka.Message{Topic: k.main, WriterData: 0, Value: value}, hopeless)
 	start(t, k.quick(), &taker{answer: poison})

@@ -39,6 +39,7 @@ func NewProducer(cluster Cluster) (*Producer, error) {
 	p := &Producer{wire: w, transport: cluster.transport(w, 6*time.Second)}
 	p.batched = p.writer(cluster.Brokers, 100, batchBytes)
 	p.alone = p.writer(cluster.Brokers, 1, singleBytes)
+	p.alone.Compression = kafka.Gzip // what came in compressed goes out whole: brokers count the bytes on the wire
 	return p, nil
 }
 

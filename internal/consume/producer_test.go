@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http/httptest"
 	"strings"
@@ -58,7 +59,7 @@ func TestPublishWritesWhatTogetherIsTooLargeAloneAndNamesWhatIsTooLargeItself(t 
 	k := realKafka(t).with(1)
 	configure(t, k.brokers, k.main, "max.message.bytes", "100000")
 	p := producer(t, consume.Cluster{Brokers: k.brokers})
-	pad := strings.Repeat("x", 60_000)
+	pad := string(noise(60_000))
 	if err := p.Publish(t.Context(), records(k.main, pad, pad, pad)); err != nil {
 		t.Fatalf("three records that fit one by one: %v", err)
 	}
@@ -148,5 +149,24 @@ func TestAWrongPasswordIsToldAndNeverShown(t *testing.T) {
 	}
 	if m.Ready() == nil {
 		t.Error("ready without a login")
+	}
+}
+
+// noise is n bytes that no codec makes smaller: records over a megabyte, and those refused together, are compressed.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(b) // never fails
+	return b
+}
+
+func TestPublishCompressesWhatIsLarge(t *testing.T) {
+	t.Parallel()
+	k := realKafka(t).with(1)
+	p := producer(t, consume.Cluster{Brokers: k.brokers})
+	if err := p.Publish(t.Context(), records(k.main, strings.Repeat("x", 3<<20))); err != nil {
+		t.Fatalf("a record that is over the topic's limit but for its codec: %v", err)
+	}
+	if got := k.readAll(t, k.main, 1); len(got[0].Value) != 3<<20 {
+		t.Errorf("%d bytes came back", len(got[0].Value))
 	}
 }

@@ -33,6 +33,7 @@ type system struct {
 	sandbox *provider.Sandbox
 	db      *pgxpool.Pool
 	written *consume.Producer
+	kafka   *kafka.Client // asks for offsets
 }
 
 // newSystem makes a system on the shared servers.
@@ -71,6 +72,9 @@ func connect(t *testing.T, c *config.Config) *system {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.written.Close(context.Background()) })
+	transport := &kafka.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.kafka = &kafka.Client{Addr: kafka.TCP(c.Kafka.Brokers...), Transport: transport}
 	return s
 }
 
@@ -205,51 +209,61 @@ func (s *system) settled(n int, status push.Status) {
 	})
 }
 
-// lag is how far the group's commits are behind the ends of both topics.
+// lag is how far the group's commits are behind the ends of both topics; -1 while Kafka does not say.
 func (s *system) lag() int64 {
 	s.t.Helper()
-	client := &kafka.Client{Addr: kafka.TCP(s.cfg.Kafka.Brokers...)}
 	var lag int64
 	for _, topic := range []string{s.cfg.Kafka.Topic, s.cfg.Kafka.RetryTopic} {
-		for partition, end := range s.ends(client, topic) {
-			committed := s.committed(client, topic, partition)
+		ends := s.ends(topic)
+		if len(ends) == 0 {
+			return -1
+		}
+		for partition, end := range ends {
+			committed, known := s.committed(topic, partition)
+			if !known {
+				return -1
+			}
 			lag += end - committed
 		}
 	}
 	return lag
 }
 
-func (s *system) ends(client *kafka.Client, topic string) map[int]int64 {
+// ends is the end of each partition; empty while Kafka does not say.
+func (s *system) ends(topic string) map[int]int64 {
 	s.t.Helper()
-	meta, err := client.Metadata(s.t.Context(), &kafka.MetadataRequest{Topics: []string{topic}})
-	if err != nil {
-		s.t.Fatal(err)
+	meta, err := s.kafka.Metadata(s.t.Context(), &kafka.MetadataRequest{Topics: []string{topic}})
+	if err != nil || len(meta.Topics) == 0 || meta.Topics[0].Error != nil {
+		return nil
 	}
 	var ask []kafka.OffsetRequest
 	for _, p := range meta.Topics[0].Partitions {
 		ask = append(ask, kafka.LastOffsetOf(p.ID))
 	}
-	answer, err := client.ListOffsets(s.t.Context(), &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{topic: ask}})
+	answer, err := s.kafka.ListOffsets(s.t.Context(), &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{topic: ask}})
 	if err != nil {
-		s.t.Fatal(err)
+		return nil
 	}
 	ends := map[int]int64{}
 	for _, p := range answer.Topics[topic] {
+		if p.Error != nil {
+			return nil
+		}
 		ends[p.Partition] = p.LastOffset
 	}
 	return ends
 }
 
-// committed is the group's offset of a partition; 0 while there is none.
-func (s *system) committed(client *kafka.Client, topic string, partition int) int64 {
+// committed is the group's offset of a partition, 0 while there is none; known is false while Kafka does not say.
+func (s *system) committed(topic string, partition int) (offset int64, known bool) {
 	s.t.Helper()
-	answer, err := client.OffsetFetch(s.t.Context(), &kafka.OffsetFetchRequest{
+	answer, err := s.kafka.OffsetFetch(s.t.Context(), &kafka.OffsetFetchRequest{
 		GroupID: s.cfg.Kafka.Group, Topics: map[string][]int{topic: {partition}},
 	})
-	if err != nil {
-		s.t.Fatal(err)
+	if err != nil || answer.Error != nil || len(answer.Topics[topic]) != 1 || answer.Topics[topic][0].Error != nil {
+		return 0, false
 	}
-	return max(answer.Topics[topic][0].CommittedOffset, 0)
+	return max(answer.Topics[topic][0].CommittedOffset, 0), true
 }
 
 // deadLetters reads the whole dead-letter topic, n records of it.

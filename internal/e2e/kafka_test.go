@@ -147,8 +147,7 @@ func TestFieldReport07_PoisonLastOnItsPartition(t *testing.T) {
 		stop()
 	}
 	s.settled(1, push.Sent)
-	client := &kafka.Client{Addr: kafka.TCP(s.cfg.Kafka.Brokers...)}
-	if got := s.ends(client, s.cfg.Kafka.DeadLetterTopic)[0]; got != 1 {
+	if got := s.ends(s.cfg.Kafka.DeadLetterTopic)[0]; got != 1 {
 		t.Errorf("%d dead letters, want 1", got)
 	}
 }

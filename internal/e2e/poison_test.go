@@ -54,7 +54,7 @@ func TestPoisonBetweenGoodEvents(t *testing.T) {
 	want := map[string]string{}
 	for i, p := range poison() {
 		s.write(event(1000+i, ""))
-		s.write(p.value)
+		s.writePacked(p.value)
 		want[p.value] = p.reason
 	}
 	s.settled(3*len(poison()), push.Sent)
@@ -76,6 +76,27 @@ func TestPoisonBetweenGoodEvents(t *testing.T) {
 	}
 	for value := range want {
 		t.Errorf("no dead letter of %q", value[:min(len(value), 60)])
+	}
+}
+
+// writePacked writes a value compressed: so Kafka takes one that is over 1 MiB when it is read.
+func (s *system) writePacked(value string) {
+	s.t.Helper()
+	s.writeBy(kafka.Gzip, value)
+}
+
+// writeBy writes a value compressed by this codec.
+func (s *system) writeBy(codec kafka.Compression, value string) {
+	s.t.Helper()
+	transport := &kafka.Transport{} // of its own: the shared one may not have heard of a topic this young
+	defer transport.CloseIdleConnections()
+	w := &kafka.Writer{
+		Addr: kafka.TCP(s.cfg.Kafka.Brokers...), Topic: s.cfg.Kafka.Topic, Compression: codec, Transport: transport,
+		RequiredAcks: kafka.RequireAll, BatchSize: 1, BatchBytes: 8 << 20,
+	}
+	defer func() { _ = w.Close() }()
+	if err := w.WriteMessages(s.t.Context(), kafka.Message{Value: []byte(value)}); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -136,11 +157,7 @@ func TestFieldReport09_OddEncodings(t *testing.T) {
 	}
 	for _, codec := range []kafka.Compression{kafka.Gzip, kafka.Snappy, kafka.Lz4, kafka.Zstd} {
 		id := 200 + int(codec)
-		w := &kafka.Writer{Addr: kafka.TCP(s.cfg.Kafka.Brokers...), Topic: s.cfg.Kafka.Topic, Compression: codec, RequiredAcks: kafka.RequireAll, BatchSize: 1}
-		if err := w.WriteMessages(t.Context(), kafka.Message{Value: []byte(event(id, `"actions":["notify"],`))}); err != nil {
-			t.Fatal(err)
-		}
-		_ = w.Close()
+		s.writeBy(codec, event(id, `"actions":["notify"],`))
 		s.eventually(fmt.Sprintf("the event in %v", codec), func() bool {
 			return s.number(`SELECT count(*) FROM push_log WHERE biz_id = $1 AND status = 'sent'`, fmt.Sprint(id)) == 1
 		})
