@@ -22,7 +22,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.dead.Load() {
 		return 0, net.ErrClosed
 	}
-	return c.Conn.Write(p) //nolint:wrapcheck // net/http compares errors of a connection
+	return c.Conn.Write(p)
 }
 
 // kill resets the connection, so that not even what the kernel still holds leaves later, and returns how many writes
@@ -40,7 +40,7 @@ func dial(dialer *net.Dialer) func(ctx context.Context, network, addr string) (n
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		raw, err := dialer.DialContext(ctx, network, addr)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // wrapped by net/http and classified by RoundTrip
+			return nil, err
 		}
 		if tcp, ok := raw.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // refused only by a connection that is closed already

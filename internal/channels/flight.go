@@ -57,15 +57,13 @@ func (f *flight) failure(err error) *push.Failure {
 	if f.stop() {
 		return &push.Failure{Class: push.Ambiguous, Code: contextCode(err, CodeLost), Err: err}
 	}
-	code := CodeDial
-	var dns *net.DNSError
-	switch {
-	case errors.As(err, &dns):
-		code = CodeDNS
-	case f.tlsFailed.Load():
-		code = CodeTLS
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown {
+		return unsent(CodeDNS, err)
 	}
-	return unsent(code, err)
+	if f.tlsFailed.Load() {
+		return unsent(CodeTLS, err)
+	}
+	return unsent(CodeDial, err)
 }
 
 // unsent is the failure of a request of which not one byte left.

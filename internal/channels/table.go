@@ -29,8 +29,8 @@ type family struct {
 // ReadTable reads lines of "code class [scope [wait]]", where "-" is an empty scope; "#" begins a comment. A code that ends in
 // ".*" names the family of codes with that prefix, for codes that no line of their own has. Waits are durations or the
 // words of parseWait.
-func ReadTable(text string) (Table, error) {
-	t := Table{rows: map[string]row{}}
+func ReadTable(text string) (*Table, error) {
+	t := &Table{rows: map[string]row{}}
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for number := 1; lines.Scan(); number++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
@@ -39,7 +39,7 @@ func ReadTable(text string) (Table, error) {
 			continue
 		}
 		if err := t.add(fields); err != nil {
-			return Table{}, fmt.Errorf("reading the codes, line %d: %w", number, err)
+			return nil, fmt.Errorf("reading the codes, line %d: %w", number, err)
 		}
 	}
 	return t, nil
@@ -100,7 +100,7 @@ func parseClass(name string) (push.Class, bool) {
 
 // Failure is a refusal with this code and words, as the table reads it: by the full code, else by its family. An
 // unknown code may pass: not sent, with the code kept.
-func (t Table) Failure(code, message string, now time.Time) *push.Failure {
+func (t *Table) Failure(code, message string, now time.Time) *push.Failure {
 	r, known := t.rows[code]
 	if !known {
 		r = t.family(code)
@@ -108,7 +108,7 @@ func (t Table) Failure(code, message string, now time.Time) *push.Failure {
 	return &push.Failure{Class: r.class, Scope: r.scope, Code: code, Message: message, Wait: r.wait.from(now, message)}
 }
 
-func (t Table) family(code string) row {
+func (t *Table) family(code string) row {
 	best := family{row: row{class: push.NotSent}}
 	for _, f := range t.families {
 		if strings.HasPrefix(code, f.prefix) && len(f.prefix) > len(best.prefix) {

@@ -58,8 +58,7 @@ func (t *Text) Render(vars map[string]string) (string, error) {
 		return out.String(), nil
 	}
 	f := &push.Failure{Class: push.Permanent, Code: CodeTemplateFailed, Err: err}
-	var panicked *panicError
-	if errors.As(err, &panicked) {
+	if _, panicked := errors.AsType[*panicError](err); panicked {
 		f.Code = CodeTemplatePanic
 	} else if missing := missingKey.FindStringSubmatch(err.Error()); missing != nil {
 		f.Code, f.Err = CodeVariableMissing, nil

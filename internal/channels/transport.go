@@ -86,7 +86,8 @@ func (t *Transport) Do(r *http.Request) (body []byte, status int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	body, err = readAll(answer.Body) // in memory: RoundTrip read it
+	defer answer.Body.Close()
+	body, err = io.ReadAll(answer.Body) // in memory: RoundTrip read it
 	return body, answer.StatusCode, err
 }
 
@@ -99,12 +100,12 @@ func WithTimeout(ctx context.Context, timeout time.Duration) (context.Context, c
 }
 
 func readAll(body io.ReadCloser) ([]byte, error) {
-	defer body.Close() //nolint:errcheck // read to its end, or given up
+	defer body.Close()
 	text, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	if err == nil && len(text) > maxAnswer {
 		err = errAnswerTooLarge
 	}
-	return text, err //nolint:wrapcheck // wrapped by the only caller
+	return text, err
 }
 
 func readCode(err error) string {

@@ -7,7 +7,7 @@ import (
 )
 
 // Beijing is the zone of the providers' days. It needs no time zone database: China keeps one time all year.
-var Beijing = time.FixedZone("Asia/Shanghai", 8*60*60)
+func Beijing() *time.Location { return time.FixedZone("Asia/Shanghai", 8*60*60) }
 
 const day = 24 * time.Hour
 
@@ -34,8 +34,8 @@ func parseWait(text string) (wait, error) {
 
 // from is the wait from now on.
 func (w wait) from(now time.Time, message string) time.Duration {
-	local := now.In(Beijing)
-	midnight := time.Date(local.Year(), local.Month(), local.Day()+1, 0, 0, 0, 0, Beijing)
+	local := now.In(Beijing())
+	midnight := time.Date(local.Year(), local.Month(), local.Day()+1, 0, 0, 0, 0, Beijing())
 	switch w.until {
 	case "":
 		return w.fixed
@@ -44,7 +44,7 @@ func (w wait) from(now time.Time, message string) time.Duration {
 	case "midnight":
 		return midnight.Sub(now)
 	case "month":
-		return time.Date(local.Year(), local.Month()+1, 1, 0, 0, 0, 0, Beijing).Sub(now)
+		return time.Date(local.Year(), local.Month()+1, 1, 0, 0, 0, 0, Beijing()).Sub(now)
 	}
 	at, _ := time.Parse("15:04", w.until) // parseWait looked
 	next := midnight.Add(-day).Add(time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"pusher/internal/push"
-	"pusher/internal/sandbox/provider"
+	"pusher/internal/sandbox/provider" //nolint:depguard // the suite's other side, in tests alone
 )
 
 // want is how a sender must read one outcome.
@@ -43,9 +43,9 @@ func (h Harness) check(t *testing.T, box *provider.Sandbox, err error, w want) {
 func (h Harness) checkClean(t *testing.T, err error) {
 	t.Helper()
 	f := push.FailureOf(err)
-	printed := fmt.Sprintf("%v %+v %s %s", err, *f, f.Message, f.Code)
-	for cause := error(f); cause != nil; cause = errors.Unwrap(cause) {
-		printed += fmt.Sprintf(" %v", cause)
+	printed := fmt.Sprintf("%v %+v", err, *f)
+	if f.Err != nil {
+		printed += fmt.Sprintf(" %v %+v %v", f.Err, f.Err, errors.Unwrap(f.Err))
 	}
 	secrets := append([]string{
 		h.Message.Recipient, strings.TrimPrefix(h.Message.Recipient, "+86"), provider.DefaultSecret,
@@ -185,7 +185,7 @@ func refusedEndpoint(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // a test's
+	defer listener.Close()
 	return "http://" + listener.Addr().String()
 }
 

@@ -2,7 +2,7 @@ package channeltest
 
 import (
 	"io"
-	"log"
+	"log" //nolint:depguard // what net/http takes for a log
 )
 
 // silent is a log for servers whose clients fail on purpose.

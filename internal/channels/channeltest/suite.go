@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pusher/internal/push"
-	"pusher/internal/sandbox/provider"
+	"pusher/internal/sandbox/provider" //nolint:depguard // the suite's other side, in tests alone
 )
 
 // Timeout is the senders' timeout in the suite: short, since some faults wait for it.

@@ -67,11 +67,11 @@ func (s *Sender) write(m push.Message) (*push.Inbox, error) {
 	}
 	title, err := texts.title.Render(m.Vars)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a *push.Failure already
+		return nil, err
 	}
 	body, err := texts.body.Render(m.Vars)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a *push.Failure already
+		return nil, err
 	}
 	return &push.Inbox{UserID: m.Recipient, Title: title, Body: body, Data: data(m.Vars)}, nil
 }

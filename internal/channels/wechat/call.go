@@ -39,5 +39,5 @@ func (s *Sender) once(ctx context.Context, path string, body []byte) (text []byt
 		return nil, 0, &push.Failure{Class: push.NotSent, Code: "request", Unsent: true, Err: err}
 	}
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
-	return s.transport.Do(r) //nolint:wrapcheck // a *push.Failure already
+	return s.transport.Do(r)
 }

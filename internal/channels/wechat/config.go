@@ -34,7 +34,7 @@ type Sender struct {
 	cfg       Config
 	base      *url.URL
 	templates map[string]template
-	codes     channels.Table
+	codes     *channels.Table
 	transport *channels.Transport
 	tokens    *tokens
 }
@@ -75,12 +75,12 @@ func compile(bizType string, source Template) (template, error) {
 	t := template{id: source.ID}
 	var err error
 	if t.data, err = channels.CompileAll(bizType+".wechat.data", source.Data); err != nil {
-		return t, err //nolint:wrapcheck // wrapped by New
+		return t, err
 	}
 	if source.URL != "" {
 		t.url, err = channels.Compile(bizType+".wechat.url", source.URL)
 	}
-	return t, err //nolint:wrapcheck // wrapped by New
+	return t, err
 }
 
 // Provider is "wechat".

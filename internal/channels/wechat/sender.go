@@ -77,14 +77,14 @@ func (s *Sender) write(m push.Message) ([]byte, error) {
 	}
 	values, err := channels.RenderAll(template.data, m.Vars)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a *push.Failure already
+		return nil, err
 	}
 	for name, value := range values {
 		message.Data[name] = field{value}
 	}
 	if template.url != nil {
 		if message.URL, err = template.url.Render(m.Vars); err != nil {
-			return nil, err //nolint:wrapcheck // a *push.Failure already
+			return nil, err
 		}
 	}
 	return channels.JSON(message), nil
@@ -99,9 +99,7 @@ func (s *Sender) post(ctx context.Context, token string, body []byte) (string, e
 	var id struct {
 		MsgID json.Number `json:"msgid"`
 	}
-	if json.Unmarshal(answer, &id) != nil || id.MsgID == "0" {
-		return "", nil // an acceptance whose id cannot be read is one
-	}
+	_ = json.Unmarshal(answer, &id) // an acceptance whose id cannot be read is one
 	return id.MsgID.String(), nil
 }
 

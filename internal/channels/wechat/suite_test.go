@@ -49,6 +49,7 @@ func TestSuite(t *testing.T) {
 	channeltest.Run(t, channeltest.Harness{
 		Provider: wechat.Provider,
 		New: func(t *testing.T, endpoint string, timeout time.Duration) channeltest.Sender {
+			t.Helper()
 			cfg := config(endpoint)
 			cfg.Timeout = timeout
 			return newSender(t, cfg)

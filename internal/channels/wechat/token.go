@@ -41,8 +41,10 @@ func noToken(f *push.Failure) *push.Failure {
 	return f
 }
 
-// refusedToken is what a refused token call means for the message that wanted the token.
+// refusedToken is what a refused token call means for the message that wanted the token. It waits no longer than the
+// tokens themselves do: they find out when the refusal is over.
 func refusedToken(f *push.Failure) *push.Failure {
+	f.Wait = min(f.Wait, maxHold)
 	switch f.Class {
 	case push.Throttled, push.Account:
 	case push.Permanent:

@@ -58,5 +58,5 @@ func (s *Sender) once(ctx context.Context, action string, params map[string]stri
 	}
 	r.Header.Set("Accept", "application/json")
 	api{action, apiVersion, params}.sign(r, s.cfg.AccessKeyID, s.cfg.AccessKeySecret, s.cfg.Now(), s.nonce())
-	return s.transport.Do(r) //nolint:wrapcheck // a *push.Failure already
+	return s.transport.Do(r)
 }

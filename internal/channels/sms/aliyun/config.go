@@ -51,7 +51,7 @@ type Sender struct {
 	cfg       Config
 	base      *url.URL
 	templates map[string]template
-	codes     channels.Table
+	codes     *channels.Table
 	transport *channels.Transport
 	nonce     func() string // never the same twice
 }

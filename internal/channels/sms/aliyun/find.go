@@ -48,7 +48,7 @@ func (s *Sender) Find(ctx context.Context, q push.Question) (found bool, message
 func days(intent time.Time) []string {
 	var list []string
 	for _, at := range []time.Time{intent, intent.Add(-before), intent.Add(after)} {
-		day := at.In(channels.Beijing).Format("20060102")
+		day := at.In(channels.Beijing()).Format("20060102")
 		if len(list) == 0 || list[len(list)-1] != day && list[0] != day {
 			list = append(list, day)
 		}

@@ -25,7 +25,7 @@ func (s *Sender) send(ctx context.Context, m push.Message) (string, error) {
 	}
 	values, err := channels.RenderAll(template.params, m.Vars)
 	if err != nil {
-		return "", err //nolint:wrapcheck // a *push.Failure already
+		return "", err
 	}
 	params := map[string]string{
 		"PhoneNumbers": wirePhone(m.Recipient),

@@ -16,9 +16,7 @@ import (
 const algorithm = "ACS3-HMAC-SHA256"
 
 // signed are the headers that a signature covers, in its order.
-var signed = [...]string{
-	"host", "x-acs-action", "x-acs-content-sha256", "x-acs-date", "x-acs-signature-nonce", "x-acs-version",
-}
+const signed = "host;x-acs-action;x-acs-content-sha256;x-acs-date;x-acs-signature-nonce;x-acs-version"
 
 // api is one call of an API in RPC style: all parameters in the query, no body.
 type api struct {
@@ -40,18 +38,17 @@ func (a api) sign(r *http.Request, keyID, secret string, now time.Time, nonce st
 		r.Header.Set(name, value)
 	}
 	var headers strings.Builder
-	for _, name := range signed {
+	for name := range strings.SplitSeq(signed, ";") {
 		value := r.Header.Get(name)
 		if name == "host" {
 			value = r.URL.Host
 		}
 		headers.WriteString(name + ":" + value + "\n")
 	}
-	names := strings.Join(signed[:], ";")
-	canonical := strings.Join([]string{r.Method, "/", query, headers.String(), names, body}, "\n")
+	canonical := strings.Join([]string{r.Method, "/", query, headers.String(), signed, body}, "\n")
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(algorithm + "\n" + hexSHA256(canonical)))
-	r.Header.Set("Authorization", algorithm+" Credential="+keyID+",SignedHeaders="+names+",Signature="+hex.EncodeToString(mac.Sum(nil)))
+	r.Header.Set("Authorization", algorithm+" Credential="+keyID+",SignedHeaders="+signed+",Signature="+hex.EncodeToString(mac.Sum(nil)))
 }
 
 // canonicalQuery encodes by RFC 3986, sorted by name: what is signed is what goes over the wire.

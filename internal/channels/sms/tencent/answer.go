@@ -16,12 +16,10 @@ import (
 // failure classifies the client's error: the transport's own failure, which the client wraps; an error of the whole
 // request; or an answer that the client could not read, whose text it would quote.
 func (s *Sender) failure(err error, status int) error {
-	var f *push.Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*push.Failure](err); ok {
 		return f
 	}
-	var said *sdk.TencentCloudSDKError
-	if errors.As(err, &said) && said.Code != "" && !strings.HasPrefix(said.Code, "ClientError.") {
+	if said, ok := errors.AsType[*sdk.TencentCloudSDKError](err); ok && said.Code != "" && !strings.HasPrefix(said.Code, "ClientError.") {
 		return s.codes.Failure(said.Code, said.Message, s.cfg.Now())
 	}
 	return channels.Uncoded(status)
@@ -72,5 +70,5 @@ func (k statusKeeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if status, ok := r.Context().Value(statusKey{}).(*int); ok && answer != nil {
 		*status = answer.StatusCode
 	}
-	return answer, err //nolint:wrapcheck // the next one's own
+	return answer, err
 }

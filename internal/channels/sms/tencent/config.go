@@ -42,7 +42,7 @@ type Sender struct {
 	cfg       Config
 	client    *sms.Client
 	templates map[string]template
-	codes     channels.Table
+	codes     *channels.Table
 	transport *channels.Transport
 }
 
@@ -89,7 +89,7 @@ func New(cfg Config) (*Sender, error) {
 func newClient(cfg Config, transport http.RoundTripper) (*sms.Client, error) {
 	base, err := channels.ParseEndpoint(cfg.Endpoint, "https://sms.tencentcloudapi.com")
 	if err != nil {
-		return nil, err //nolint:wrapcheck // wrapped by New
+		return nil, err
 	}
 	settings := profile.NewClientProfile()
 	settings.DisableRegionBreaker = true
@@ -101,7 +101,7 @@ func newClient(cfg Config, transport http.RoundTripper) (*sms.Client, error) {
 	settings.HttpProfile.Endpoint = base.Host + base.Path
 	client, err := sms.NewClient(common.NewCredential(cfg.SecretID, cfg.SecretKey), cfg.Region, settings)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // wrapped by New
+		return nil, err
 	}
 	client.WithHttpTransport(statusKeeper{transport})
 	return client, nil

@@ -48,7 +48,7 @@ func (s *Sender) request(m push.Message) (*sms.SendSmsRequest, error) {
 	for _, param := range template.params {
 		value, err := param.Render(m.Vars)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // a *push.Failure already
+			return nil, err
 		}
 		r.TemplateParamSet = append(r.TemplateParamSet, &value)
 	}

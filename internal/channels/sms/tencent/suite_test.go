@@ -47,6 +47,7 @@ func TestSuite(t *testing.T) {
 	channeltest.Run(t, channeltest.Harness{
 		Provider: tencent.Provider,
 		New: func(t *testing.T, endpoint string, timeout time.Duration) channeltest.Sender {
+			t.Helper()
 			cfg := config(endpoint)
 			cfg.Timeout = timeout
 			return newSender(t, cfg)

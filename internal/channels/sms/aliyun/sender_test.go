@@ -1,0 +1,149 @@
+package aliyun_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"pusher/internal/channels/channeltest"
+	"pusher/internal/channels/sms/aliyun"
+	"pusher/internal/push"
+	"pusher/internal/sandbox/provider"
+)
+
+func TestRefusedNonceOrTimeIsSignedAgainOnce(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"SignatureNonceUsed", "InvalidTimeStamp.Expired"} {
+		box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{
+			{Kind: provider.Refuse, Code: code, Count: 1},
+		}})
+		if _, err := newSender(t, config(box.URL())).Send(context.Background(), message()); err != nil {
+			t.Errorf("%s: %v", code, err)
+		}
+		if n := box.Requests(provider.Aliyun, provider.CallSend); n != 2 || box.Journal().Total("") != 1 {
+			t.Errorf("%s: %d requests, %d accepted, want 2 and 1", code, n, box.Journal().Total(""))
+		}
+		_ = box.SetFaults([]provider.Fault{{Kind: provider.Refuse, Code: code}})
+		_, err := newSender(t, config(box.URL())).Send(context.Background(), message())
+		if f := channeltest.Failure(t, err); f.Code != code || box.Requests(provider.Aliyun, provider.CallSend) != 4 {
+			t.Errorf("%s for ever: %v after %d requests, want two more", code, err, box.Requests(provider.Aliyun, provider.CallSend))
+		}
+	}
+}
+
+func TestClockThatIsOffStopsTheAccount(t *testing.T) {
+	t.Parallel()
+	box := channeltest.NewSandbox(t, provider.Config{})
+	cfg := config(box.URL())
+	cfg.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+	_, err := newSender(t, cfg).Send(context.Background(), message())
+	if f := channeltest.Failure(t, err); f.Class != push.Account || f.Code != "InvalidTimeStamp.Expired" {
+		t.Errorf("%v, want an account stop", err)
+	}
+}
+
+func TestSendWithoutTemplateCallsNobody(t *testing.T) {
+	t.Parallel()
+	box := channeltest.NewSandbox(t, provider.Config{})
+	m := message()
+	m.BizType = "other"
+	_, err := newSender(t, config(box.URL())).Send(context.Background(), m)
+	if f := channeltest.Failure(t, err); f.Class != push.Permanent || f.Code != "template_not_configured" {
+		t.Errorf("%v, want permanent", err)
+	}
+	if n := box.Requests(provider.Aliyun, provider.CallSend); n != 0 {
+		t.Errorf("%d requests, want none", n)
+	}
+}
+
+func TestNewNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	bad := config("")
+	bad.Templates = map[string]aliyun.Template{"p": {Params: map[string]string{"x": "{{"}}}
+	if _, err := aliyun.New(bad); err == nil || !strings.Contains(err.Error(), "p.sms.aliyun.params.x") {
+		t.Errorf("error %v does not name the template", err)
+	}
+	if _, err := aliyun.New(config("localhost:9000")); err == nil || !strings.Contains(err.Error(), "endpoint") {
+		t.Errorf("error %v does not name the endpoint", err)
+	}
+}
+
+// question is about the message of the tests, sent at some time.
+func question(at time.Time) push.Question {
+	return push.Question{
+		Identity: push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: push.SMS},
+		Round:    1, Provider: aliyun.Provider, Phone: "+8613800138000", IntentAt: at,
+	}
+}
+
+func TestFindByOutID(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 15, 59, 59, 0, time.UTC) // a second before midnight in Beijing
+	now := at
+	box := channeltest.NewSandbox(t, provider.Config{Now: func() time.Time { return now }})
+	cfg := config(box.URL())
+	cfg.Now = func() time.Time { return now }
+	sender := newSender(t, cfg)
+	q := question(at)
+
+	if found, _, err := sender.Find(context.Background(), q); found || err != nil {
+		t.Errorf("found %v, %v before anything was sent", found, err)
+	}
+	m := message()
+	for i := range 60 { // another page of other messages to the same number
+		m.Reference = strings.Repeat("x", i+1)
+		if _, err := sender.Send(context.Background(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, _, err := sender.Find(context.Background(), q); found || err != nil {
+		t.Errorf("found %v, %v among other messages", found, err)
+	}
+	now = at.Add(2 * time.Second) // taken on the next day
+	m.Reference = q.Reference(1)
+	if _, err := sender.Send(context.Background(), m); err != nil {
+		t.Fatal(err)
+	}
+	if found, _, err := sender.Find(context.Background(), q); !found || err != nil {
+		t.Errorf("found %v, %v, want the send of the next day", found, err)
+	}
+	q.Round = 2
+	if found, _, err := sender.Find(context.Background(), q); found || err != nil {
+		t.Errorf("found %v, %v of another round", found, err)
+	}
+}
+
+func TestFindReadsAllPages(t *testing.T) {
+	t.Parallel()
+	box := channeltest.NewSandbox(t, provider.Config{})
+	sender := newSender(t, config(box.URL()))
+	q, m := question(time.Now()), message()
+	m.Reference = q.Reference(1)
+	for i := range 120 { // the oldest is on the last page
+		if _, err := sender.Send(context.Background(), m); err != nil {
+			t.Fatal(err)
+		}
+		m.Reference = strings.Repeat("x", i+1)
+	}
+	if found, _, err := sender.Find(context.Background(), q); !found || err != nil {
+		t.Errorf("found %v, %v, want it on the third page", found, err)
+	}
+}
+
+func TestFindFailsCleanly(t *testing.T) {
+	t.Parallel()
+	for _, f := range []provider.Fault{
+		{Kind: provider.Refuse, Code: "isv.MOBILE_NUMBER_ILLEGAL", Message: "13800138000手机号码格式错误"},
+		{Kind: provider.Reset},
+		{Kind: provider.Answer, Status: 500, Body: "oops 13800138000"},
+		{Kind: provider.Answer, Body: `{"Code":"OK","SmsSendDetailDTOs":7}`},
+	} {
+		f.Call = provider.CallQuery
+		box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{f}})
+		found, _, err := newSender(t, config(box.URL())).Find(context.Background(), question(time.Now()))
+		if found || err == nil || strings.Contains(err.Error(), "13800138000") {
+			t.Errorf("%s: found %v, %v; want a clean error", f.Kind, found, err)
+		}
+	}
+}
