@@ -126,11 +126,11 @@ func (p *Pusher) consumer(d *deliver.Deliverer) (*consume.Consumer, error) {
 // heard logs and counts what happens to the consumer.
 func (p *Pusher) heard(e consume.Event) {
 	p.metrics.Consumer(string(e.Kind), 1+e.Suppressed)
-	line := p.log.Info()
+	level := zerolog.InfoLevel
 	if e.Err != nil {
-		line = p.log.Warn().Err(e.Err)
+		level = zerolog.WarnLevel
 	}
-	line.Str(telemetry.FieldKind, string(e.Kind)).Str(telemetry.FieldTopic, e.Topic).
+	p.log.WithLevel(level).Err(e.Err).Str(telemetry.FieldKind, string(e.Kind)).Str(telemetry.FieldTopic, e.Topic).
 		Int(telemetry.FieldPartition, e.Partition).Int64(telemetry.FieldOffset, e.Offset).
 		Int(telemetry.FieldSuppress, e.Suppressed).Msg(consumerSays(e))
 }

@@ -9,16 +9,16 @@ import (
 	"pusher/internal/push"
 )
 
-// event puts the delivery's stable fields on a log line; no address is among them.
-func (t *turn) event(e *zerolog.Event) *zerolog.Event {
-	return e.Str("biz_type", t.del.BizType).Str("biz_id", t.del.BizID).Str("action", string(t.del.Action)).
+// MarshalZerologObject puts the delivery's stable fields on a log line; no address is among them.
+func (t *turn) MarshalZerologObject(e *zerolog.Event) {
+	e.Str("biz_type", t.del.BizType).Str("biz_id", t.del.BizID).Str("action", string(t.del.Action)).
 		Str("topic", t.del.Origin.Topic).Int("partition", t.del.Origin.Partition).Int64("offset", t.del.Origin.Offset)
 }
 
 // duplicate notes a message discarded, and by what.
 func (t *turn) duplicate(by string, state push.KeyState) {
 	t.d.cfg.Meter.Duplicate(t.del.Action, by)
-	t.event(t.d.cfg.Log.Debug()).Str("by", by).Stringer("key_state", state).Msg("duplicate discarded")
+	t.d.cfg.Log.Debug().EmbedObject(t).Str("by", by).Stringer("key_state", state).Msg("duplicate discarded")
 }
 
 // decided notes what an attempt came to.
@@ -30,14 +30,14 @@ func (t *turn) decided(result push.Result, row push.Row) {
 	if result.Class != push.Accepted {
 		level = zerolog.InfoLevel
 	}
-	t.event(t.d.cfg.Log.WithLevel(level)).Int("round", row.Round).Int("attempt", result.Attempt).
+	t.d.cfg.Log.WithLevel(level).EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
 		Str("provider", result.Provider).Stringer("class", result.Class).Str("code", result.Code).
 		Str("status", string(row.Status)).Msg("attempt ended")
 }
 
 // gaveBack notes an intent undone before anything left.
 func (t *turn) gaveBack(row push.Row) {
-	t.event(t.d.cfg.Log.Info()).Int("round", row.Round).Int("attempt", row.Attempt).
+	t.d.cfg.Log.Info().EmbedObject(t).Int("round", row.Round).Int("attempt", row.Attempt).
 		Str("status", string(row.Status)).Msg("attempt given back unsent")
 }
 
@@ -46,7 +46,7 @@ func (t *turn) trouble(err error, doing string) {
 	if err == nil || errors.Is(err, errOver) || errors.Is(err, context.Canceled) {
 		return
 	}
-	t.event(t.d.repeated.Warn()).Err(err).Str("doing", doing).Msg("dependency away, trying again")
+	t.d.repeated.WithLevel(zerolog.WarnLevel).EmbedObject(t).Err(err).Str("doing", doing).Msg("dependency away, trying again")
 }
 
 // refusal is the poison of a record that PostgreSQL refuses for its own data. PostgreSQL's words stay in the log's

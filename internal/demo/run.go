@@ -53,7 +53,7 @@ func Run(ctx context.Context, o Options) error {
 	defer func() { _ = w.close() }()
 	s := &show{
 		Options: o, world: w,
-		events: scenario(o.Events, rand.New(rand.NewPCG(o.Seed, 1)), time.Now()), //nolint:gosec // a story, not a secret
+		events: scenario(o.Events, rand.New(rand.NewPCG(o.Seed, 1)), time.Now()),
 	}
 	began := time.Now()
 	verdict, err := s.run(ctx)

@@ -33,17 +33,21 @@ type story struct {
 
 type fields map[string]any
 
-func (f fields) recipient() map[string]string { return f["recipient"].(map[string]string) }
+// to is the event's recipient, to be changed in place.
+func (f fields) to() map[string]string {
+	to, _ := f["recipient"].(map[string]string)
+	return to
+}
 
 // stories is what makes an event unlike the usual one, which goes to all three channels.
 func stories(now time.Time) []story {
 	return []story{
 		{.04, func(f fields, want map[push.Action]push.Status) { // no WeChat account
-			delete(f.recipient(), "openid")
+			delete(f.to(), "openid")
 			want[push.WeChat] = push.Skipped
 		}},
 		{.03, func(f fields, want map[push.Action]push.Status) { // a phone that is no number
-			f.recipient()["phone"] = "12345"
+			f.to()["phone"] = "12345"
 			want[push.SMS] = push.Skipped
 		}},
 		{.02, func(f fields, want map[push.Action]push.Status) { // too late to be sent
@@ -60,11 +64,11 @@ func stories(now time.Time) []story {
 			want["fax"] = push.Skipped
 		}},
 		{.01, func(f fields, want map[push.Action]push.Status) { // refused for good
-			f.recipient()["phone"] = barredPhone
+			f.to()["phone"] = barredPhone
 			want[push.SMS] = push.Dead
 		}},
 		{.01, func(f fields, want map[push.Action]push.Status) { // refused for good
-			f.recipient()["openid"] = barredOpenID
+			f.to()["openid"] = barredOpenID
 			want[push.WeChat] = push.Dead
 		}},
 	}

@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -99,11 +100,11 @@ func (v *verdict) print(out io.Writer) {
 }
 
 func statusWords(by map[push.Status]int) string {
-	words := ""
+	var words []string
 	for _, s := range push.Statuses() {
 		if by[s] > 0 {
-			words += fmt.Sprintf("%d %s  ", by[s], s)
+			words = append(words, fmt.Sprintf("%d %s", by[s], s))
 		}
 	}
-	return words
+	return strings.Join(words, ", ")
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -159,7 +160,7 @@ func TestFieldReport09_OddEncodings(t *testing.T) {
 		id := 200 + int(codec)
 		s.writeBy(codec, event(id, `"actions":["notify"],`))
 		s.eventually(fmt.Sprintf("the event in %v", codec), func() bool {
-			return s.number(`SELECT count(*) FROM push_log WHERE biz_id = $1 AND status = 'sent'`, fmt.Sprint(id)) == 1
+			return s.number(`SELECT count(*) FROM push_log WHERE biz_id = $1 AND status = 'sent'`, strconv.Itoa(id)) == 1
 		})
 	}
 }
