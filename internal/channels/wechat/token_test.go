@@ -2,7 +2,7 @@ package wechat_test
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,7 +55,7 @@ func TestFieldReport33_NoRefreshStorm(t *testing.T) {
 			sender := newSender(t, cfg)
 			for i := range 1000 {
 				m := message()
-				m.Reference = fmt.Sprint(i)
+				m.Reference = strconv.Itoa(i)
 				_, err := sender.Send(context.Background(), m)
 				f := channeltest.Failure(t, err)
 				if f.Class != c.class || f.Code != c.code || f.Wait > time.Minute {

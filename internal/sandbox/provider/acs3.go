@@ -60,15 +60,17 @@ func acs3Signature(r *http.Request, body []byte, signed []string, secret string)
 		pairs[i] = strings.ReplaceAll(pair, "+", "%20")
 	}
 	slices.Sort(pairs)
-	canonical := r.Method + "\n" + r.URL.EscapedPath() + "\n" + strings.Join(pairs, "&") + "\n"
+	var headers strings.Builder
 	for _, name := range signed {
 		value := r.Header.Get(name)
 		if name == "host" {
 			value = r.Host
 		}
-		canonical += name + ":" + strings.TrimSpace(value) + "\n"
+		headers.WriteString(name + ":" + strings.TrimSpace(value) + "\n")
 	}
-	canonical += "\n" + strings.Join(signed, ";") + "\n" + hexSHA256(body)
+	canonical := strings.Join([]string{
+		r.Method, r.URL.EscapedPath(), strings.Join(pairs, "&"), headers.String(), strings.Join(signed, ";"), hexSHA256(body),
+	}, "\n")
 	return hex.EncodeToString(hmacSHA256([]byte(secret), "ACS3-HMAC-SHA256\n"+hexSHA256([]byte(canonical))))
 }
 

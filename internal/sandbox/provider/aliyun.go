@@ -17,7 +17,7 @@ const maxParam = 35
 var aliyunPhone = regexp.MustCompile(`^(1[3-9][0-9]{9}|(\+|00)?86-?1[3-9][0-9]{9}|[1-9][0-9]{6,14})$`)
 
 // beijing is the zone of the providers' days and times.
-var beijing = time.FixedZone("Asia/Shanghai", 8*60*60)
+func beijing() *time.Location { return time.FixedZone("Asia/Shanghai", 8*60*60) }
 
 // aliyunAnswer is the body of an answer of dysmsapi.
 type aliyunAnswer struct {

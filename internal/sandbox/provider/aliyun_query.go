@@ -40,12 +40,12 @@ func (s *Sandbox) aliyunQuery(w http.ResponseWriter, r *http.Request, params url
 	phone, day := params.Get("PhoneNumber"), params.Get("SendDate")
 	accept := func() answer {
 		found := s.journal.find(Aliyun, func(e Entry) bool {
-			return e.Recipient == phone && e.Time.In(beijing).Format("20060102") == day
+			return e.Recipient == phone && e.Time.In(beijing()).Format("20060102") == day
 		})
 		details := aliyunDetails{Code: "OK", Message: "OK", RequestID: "sandbox-query", TotalCount: len(found)}
 		details.List.Rows = []aliyunDetail{}
 		for i := (page - 1) * size; i < min(page*size, len(found)); i++ {
-			at := found[i].Time.In(beijing).Format("2006-01-02 15:04:05")
+			at := found[i].Time.In(beijing()).Format("2006-01-02 15:04:05")
 			details.List.Rows = append(details.List.Rows, aliyunDetail{
 				PhoneNum: phone, SendStatus: 3, ErrCode: "DELIVERED", TemplateCode: found[i].Template,
 				SendDate: at, ReceiveDate: at, OutID: found[i].Reference,

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -97,7 +98,7 @@ type rule struct {
 	Fault
 
 	hits  int
-	perID map[string]int // hits by reference
+	perID map[string]int // hits by reference, where Each asks for them
 }
 
 // faults picks the fault of each request.
@@ -153,7 +154,9 @@ func (f *faults) pick(q request) *Fault {
 	for i, r := range f.rules {
 		if r.matches(q) && r.chooses(f.seed, i, q, f.seen[q.provider+" "+q.call]) {
 			r.hits++
-			r.perID[q.reference]++
+			if r.Each > 0 {
+				r.perID[q.reference]++
+			}
 			return &r.Fault
 		}
 	}
@@ -179,10 +182,10 @@ func (r *rule) chooses(seed uint64, index int, q request, number int) bool {
 	}
 	id := q.reference
 	if id == "" {
-		id = fmt.Sprint(number)
+		id = strconv.Itoa(number)
 	}
 	h := fnv.New64a()
-	_ = binary.Write(h, binary.BigEndian, []uint64{seed, uint64(index)}) //nolint:gosec // an index is not negative
+	_ = binary.Write(h, binary.BigEndian, []uint64{seed, uint64(index)})
 	_, _ = h.Write([]byte(id))
 	return float64(mix(h.Sum64())) < r.Share*math.MaxUint64
 }

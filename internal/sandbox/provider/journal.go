@@ -3,7 +3,6 @@ package provider
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -117,8 +116,6 @@ func (j *Journal) find(provider string, want func(Entry) bool) []Entry {
 	}
 	return found
 }
-
-func requestID(number int64) string { return "sandbox-" + strconv.FormatInt(number, 10) }
 
 // newest returns at most limit entries, newest first, of one reference or of all.
 func (j *Journal) newest(limit int, reference string) []Entry {

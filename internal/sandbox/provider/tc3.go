@@ -36,15 +36,15 @@ func checkTC3(r *http.Request, body []byte, keys Keys, now time.Time) *refusal {
 
 // tc3Signature computes what the signature must be, from the request as it came over the wire.
 func tc3Signature(r *http.Request, body []byte, date, service, signed, secret string) string {
-	canonical := r.Method + "\n/\n" + r.URL.RawQuery + "\n"
+	var headers strings.Builder
 	for name := range strings.SplitSeq(signed, ";") {
 		value := r.Header.Get(name)
 		if name == "host" {
 			value = r.Host
 		}
-		canonical += name + ":" + strings.ToLower(strings.TrimSpace(value)) + "\n"
+		headers.WriteString(name + ":" + strings.ToLower(strings.TrimSpace(value)) + "\n")
 	}
-	canonical += "\n" + signed + "\n" + hexSHA256(body)
+	canonical := strings.Join([]string{r.Method, "/", r.URL.RawQuery, headers.String(), signed, hexSHA256(body)}, "\n")
 	text := "TC3-HMAC-SHA256\n" + r.Header.Get("X-Tc-Timestamp") + "\n" +
 		date + "/" + service + "/tc3_request\n" + hexSHA256([]byte(canonical))
 	key := hmacSHA256([]byte("TC3"+secret), date)
