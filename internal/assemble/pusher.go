@@ -19,6 +19,9 @@ import (
 	"pusher/internal/telemetry"
 )
 
+// closeMost bounds the closing of clients, once everything is at its end.
+const closeMost = 2 * time.Second
+
 // callMost bounds one batch at Redis or PostgreSQL: longer than either client's own patience, so that theirs speaks.
 const callMost = 10 * time.Second
 
@@ -58,7 +61,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 	err := p.work(ctx)
 	stopPages()
 	err = errors.Join(err, group.Wait())
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), callMost)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeMost)
 	defer cancel()
 	return errors.Join(err, p.closers.close(closing))
 }
@@ -83,12 +86,24 @@ func (p *Pusher) work(ctx context.Context) error {
 	p.watch(deliverer, consumer, log)
 	p.ready.started(consumer, client, log)
 	defer context.AfterFunc(ctx, deliverer.Quiesce)()
+	graced, end := afterwards(ctx, p.cfg.Worker.Grace)
+	defer end()
 	p.log.Info().Str(telemetry.FieldAddr, p.Addr()).Msg("consuming")
 	err = consumer.Run(ctx)
-	ended, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.cfg.Worker.Grace,
-		errors.New("worker.grace is over: what is still out is left to the compensator"))
-	defer cancel()
-	return errors.Join(err, deliverer.Close(ended))
+	return errors.Join(err, deliverer.Close(graced))
+}
+
+// errGrace is the cause of what ends because the grace is over.
+var errGrace = errors.New("worker.grace is over: what is still out is left to the compensator")
+
+// afterwards lives on for the grace after the end of ctx: one deadline for everything that has to come to its end.
+func afterwards(ctx context.Context, grace time.Duration) (graced context.Context, end func()) {
+	graced, over := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, func() { over(errGrace) })
+		context.AfterFunc(graced, func() { timer.Stop() })
+	})
+	return graced, func() { stop(); over(nil) }
 }
 
 // connect waits for the services, however long they take.
