@@ -118,7 +118,7 @@ func TestServiceThatIsAwayIsNamedAndExits1(t *testing.T) {
 	}
 }
 
-func TestPassWithNothingToDoExits0(t *testing.T) {
+func TestIdlePassExits0(t *testing.T) {
 	t.Parallel()
 	conf := onServices(t).config(t)
 	if got := execute(t.Context(), "--config", conf); got.code != 0 || !strings.HasPrefix(got.stdout, "pass: re-queued 0, ") {
