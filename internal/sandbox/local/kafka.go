@@ -42,8 +42,10 @@ func kafkaVersion(jars string) string {
 }
 
 // Kafka starts one Kafka node (broker and controller in one, KRaft) from its jars with the java on PATH. It creates no
-// topic by itself. The error wraps ErrNotInstalled where java or the jars are missing.
-func Kafka(ctx context.Context) (*Server, error) {
+// topic by itself. Each address in told opens one more door, in Server.Doors: clients that come in there are told to
+// come to that address, a proxy's before the door, for everything else too. The error wraps ErrNotInstalled where java
+// or the jars are missing.
+func Kafka(ctx context.Context, told ...string) (*Server, error) {
 	jars, err := KafkaJars()
 	if err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func Kafka(ctx context.Context) (*Server, error) {
 		return nil, fmt.Errorf("making a directory for kafka: %w", err)
 	}
 	s := &Server{Name: "kafka", Version: kafkaVersion(jars), dir: dir, stop: syscall.SIGTERM}
-	if err := s.prepareKafka(ctx, java, filepath.Join(jars, "*")); err != nil {
+	if err := s.prepareKafka(ctx, java, filepath.Join(jars, "*"), told); err != nil {
 		_ = s.Close() // the first error tells more
 		return nil, err
 	}
@@ -65,18 +67,18 @@ func Kafka(ctx context.Context) (*Server, error) {
 }
 
 // prepareKafka writes the settings and formats the storage.
-func (s *Server) prepareKafka(ctx context.Context, java, classpath string) error {
-	port, err := FreePort()
-	if err != nil {
-		return err
+func (s *Server) prepareKafka(ctx context.Context, java, classpath string, told []string) error {
+	addrs := make([]string, 2+len(told)) // of broker and controller, then of the doors
+	for i := range addrs {
+		port, err := FreePort()
+		if err != nil {
+			return err
+		}
+		addrs[i] = loopback(port)
 	}
-	controller, err := FreePort()
-	if err != nil {
-		return err
-	}
-	s.Addr = loopback(port)
+	s.Addr, s.Doors = addrs[0], addrs[2:]
 	settings := filepath.Join(s.dir, "server.properties")
-	if err := os.WriteFile(settings, kafkaSettings(s.Addr, loopback(controller), s.dir), 0o600); err != nil {
+	if err := os.WriteFile(settings, kafkaSettings(s.Addr, addrs[1], s.dir, s.Doors, told), 0o600); err != nil {
 		return fmt.Errorf("writing kafka's settings: %w", err)
 	}
 	run := func(heap, class string, args ...string) *exec.Cmd {
@@ -99,7 +101,7 @@ func (s *Server) formatKafka(ctx context.Context, cmd *exec.Cmd) error {
 	select {
 	case <-proc.ended:
 	case <-ctx.Done():
-		proc.end(syscall.SIGKILL, 0)
+		proc.End(syscall.SIGKILL, 0)
 		return fmt.Errorf("formatting kafka's storage: %w", ctx.Err())
 	}
 	if proc.err != nil {
@@ -109,16 +111,22 @@ func (s *Server) formatKafka(ctx context.Context, cmd *exec.Cmd) error {
 }
 
 // kafkaSettings is server.properties for a node that is alone and need not outlive the machine. A group's first member
-// waits for nobody, and offsets are kept once, as there is one broker.
-func kafkaSettings(broker, controller, dir string) []byte {
+// waits for nobody, and offsets are kept once, as there is one broker. A door is a listener of its own.
+func kafkaSettings(broker, controller, dir string, doors, told []string) []byte {
+	var listen, advertise, protocol strings.Builder
+	for i, door := range doors {
+		fmt.Fprintf(&listen, ",DOOR%d://%s", i, door)
+		fmt.Fprintf(&advertise, ",DOOR%d://%s", i, told[i])
+		fmt.Fprintf(&protocol, ",DOOR%d:PLAINTEXT", i)
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@%[2]s
-listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s
-advertised.listeners=PLAINTEXT://%[1]s
+listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s%[4]s
+advertised.listeners=PLAINTEXT://%[1]s%[5]s
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT%[6]s
 log.dirs=%[3]s
 auto.create.topics.enable=false
 group.initial.rebalance.delay.ms=0
@@ -131,7 +139,7 @@ share.coordinator.state.topic.min.isr=1
 log.cleaner.dedupe.buffer.size=2097152
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
-`, broker, controller, filepath.Join(dir, "data"))
+`, broker, controller, filepath.Join(dir, "data"), &listen, &advertise, &protocol)
 	return b.Bytes()
 }
 

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -57,6 +58,8 @@ func startedFor(t *testing.T, start func(context.Context) (*Server, error)) *Ser
 	return s
 }
 
+func startRedis(ctx context.Context) (*Server, error) { return Redis(ctx) }
+
 func restart(t *testing.T, s *Server, end func() error) {
 	t.Helper()
 	if err := end(); err != nil {
@@ -72,7 +75,7 @@ func restart(t *testing.T, s *Server, end func() error) {
 
 func TestRedisKeepsItsDataAndPortOverARestart(t *testing.T) {
 	t.Parallel()
-	s := startedFor(t, Redis)
+	s := startedFor(t, startRedis)
 	client := redis.NewClient(&redis.Options{Addr: s.Addr, DB: RedisDatabases - 1})
 	defer client.Close()
 	if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
@@ -110,13 +113,13 @@ func TestPostgresRunsForRootTooAndKeepsItsDataOverARestart(t *testing.T) {
 	exec("create table kept (id int)")
 	restart(t, s, s.Stop)
 	exec("insert into kept values (1)")
-	restart(t, s, func() error { return s.end(syscall.SIGQUIT) }) // as a crash: recovery at the next start
+	restart(t, s, s.Kill) // recovery at the next start
 	exec("insert into kept values (2)")
 }
 
 func TestKafkaKeepsItsTopicsOverARestart(t *testing.T) {
 	t.Parallel()
-	s := startedFor(t, Kafka)
+	s := startedFor(t, func(ctx context.Context) (*Server, error) { return Kafka(ctx) })
 	client := &kafka.Client{Addr: kafka.TCP(s.Addr), Transport: new(kafka.Transport)}
 	defer client.Transport.(*kafka.Transport).CloseIdleConnections()
 	made, err := client.CreateTopics(t.Context(), &kafka.CreateTopicsRequest{
@@ -132,9 +135,27 @@ func TestKafkaKeepsItsTopicsOverARestart(t *testing.T) {
 	}
 }
 
+func TestKafkaTellsWhoComesThroughADoorWhereToComeAgain(t *testing.T) {
+	t.Parallel()
+	told := []string{"127.0.0.1:1", "127.0.0.1:2"}
+	s := startedFor(t, func(ctx context.Context) (*Server, error) { return Kafka(ctx, told...) })
+	for i, addr := range append([]string{s.Addr}, s.Doors...) {
+		transport := new(kafka.Transport)
+		defer transport.CloseIdleConnections()
+		meta, err := (&kafka.Client{Addr: kafka.TCP(addr), Transport: transport}).Metadata(t.Context(), new(kafka.MetadataRequest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := append([]string{s.Addr}, told...)[i]
+		if got := net.JoinHostPort(meta.Brokers[0].Host, strconv.Itoa(meta.Brokers[0].Port)); got != want {
+			t.Errorf("through %s one is told of %s, want %s", addr, got, want)
+		}
+	}
+}
+
 func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 	t.Parallel()
-	s := startedFor(t, Redis)
+	s := startedFor(t, startRedis)
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +185,7 @@ func TestAServerDiesWithTheProcessThatStartedIt(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends a child whose parent was killed")
 	}
-	startedFor(t, Redis) // skips where there is none
+	startedFor(t, startRedis) // skips where there is none
 	parent := exec.CommandContext(t.Context(), os.Args[0])
 	parent.Env = append(os.Environ(), orphanMaker+"=1", "TMPDIR="+t.TempDir()) // nobody is left to remove its data
 	stdout, err := parent.StdoutPipe()

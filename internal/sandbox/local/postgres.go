@@ -44,8 +44,8 @@ func postgresDirs() []string {
 }
 
 // Postgres initialises a cluster with the programs in bin and starts it. Root may not run PostgreSQL: then an
-// unprivileged user does, who must be able to reach bin.
-func Postgres(ctx context.Context, bin string) (*Server, error) {
+// unprivileged user does, who must be able to reach bin. settings ("fsync=on") come before those that suit tests.
+func Postgres(ctx context.Context, bin string, settings ...string) (*Server, error) {
 	port, err := FreePort()
 	if err != nil {
 		return nil, err
@@ -61,8 +61,10 @@ func Postgres(ctx context.Context, bin string) (*Server, error) {
 	program := filepath.Join(bin, "postgres")
 	s := &Server{
 		Name: "postgres", Version: version(program, postgresVersion), Addr: loopback(port),
-		dir: dir, owner: owner, stop: syscall.SIGINT, // "fast": ends sessions, then shuts down
-		command: func() *exec.Cmd { return exec.Command(program, postgresFlags(dir, port)...) },
+		dir: dir, owner: owner,
+		stop:    syscall.SIGINT,  // "fast": ends sessions, then shuts down
+		crash:   syscall.SIGQUIT, // "immediate": recovery at the next start; killed, it would leave children behind
+		command: func() *exec.Cmd { return exec.Command(program, postgresFlags(dir, port, settings)...) },
 	}
 	if err := s.initdb(filepath.Join(bin, "initdb")); err != nil {
 		_ = s.Close() // the first error tells more
@@ -94,12 +96,13 @@ func (s *Server) initdb(program string) error {
 }
 
 // postgresFlags settle what tests want: nothing survives a power cut, and nothing runs that they did not ask for.
-func postgresFlags(dir string, port int) []string {
+// Of a setting that is there twice PostgreSQL takes the last.
+func postgresFlags(dir string, port int, settings []string) []string {
 	flags := []string{"-D", filepath.Join(dir, "data")}
-	for _, setting := range []string{
+	for _, setting := range append([]string{
 		"listen_addresses=127.0.0.1", "port=" + strconv.Itoa(port), "unix_socket_directories=",
 		"max_connections=300", "fsync=off", "full_page_writes=off", "autovacuum=off", "timezone=UTC",
-	} {
+	}, settings...) {
 		flags = append(flags, "-c", setting)
 	}
 	return flags

@@ -21,8 +21,9 @@ const RedisDatabases = 4096
 var redisVersion = regexp.MustCompile(`v=([0-9.]+)`)
 
 // Redis starts redis-server, found on PATH. It keeps its data over a restart (append-only file, synced each second) and
-// evicts nothing. The error wraps ErrNotInstalled where there is no redis-server.
-func Redis(ctx context.Context) (*Server, error) {
+// evicts nothing; settings ("--appendonly", "no") come before these. The error wraps ErrNotInstalled where there is no
+// redis-server.
+func Redis(ctx context.Context, settings ...string) (*Server, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, fmt.Errorf("looking for redis-server: %w", ErrNotInstalled)
@@ -38,9 +39,9 @@ func Redis(ctx context.Context) (*Server, error) {
 	s := &Server{
 		Name: "redis", Version: version(program, redisVersion), Addr: loopback(port), dir: dir, stop: syscall.SIGTERM,
 		command: func() *exec.Cmd {
-			return exec.Command(program, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
+			return exec.Command(program, append([]string{"--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
 				"--databases", strconv.Itoa(RedisDatabases), "--save", "", "--appendonly", "yes",
-				"--maxmemory-policy", "noeviction")
+				"--maxmemory-policy", "noeviction"}, settings...)...)
 		},
 		ready: func(ctx context.Context) error { return PingRedis(ctx, loopback(port)) },
 	}

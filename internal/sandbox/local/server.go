@@ -23,19 +23,21 @@ var ErrNotInstalled = errors.New("not installed")
 
 // Server is one server process. Its methods may be called from any goroutine.
 type Server struct {
-	Name    string // what it is: kafka, redis, postgres
-	Version string // as the program or its jars tell it, e.g. 4.1.2
-	Addr    string // host:port, the same over restarts
-	URL     string // how clients name it: postgres://..., else empty
+	Name    string   // what it is: kafka, redis, postgres
+	Version string   // as the program or its jars tell it, e.g. 4.1.2
+	Addr    string   // host:port, the same over restarts
+	URL     string   // how clients name it: postgres://..., else empty
+	Doors   []string // Kafka's other listeners, one for each address that it was to tell
 
 	dir     string                          // data, settings and output; removed by Close
 	command func() *exec.Cmd                // a fresh command for each start
 	ready   func(ctx context.Context) error // nil once the server answers
 	stop    syscall.Signal                  // asks it to shut down
+	crash   syscall.Signal                  // ends it as a crash would; zero: SIGKILL
 	owner   *syscall.Credential             // who runs it; nil: the caller
 
 	mu   sync.Mutex // guards proc
-	proc *process   // nil while stopped
+	proc *Process   // nil while stopped
 }
 
 // Start runs the server and returns once it answers. Starting a running server does nothing.
@@ -51,7 +53,7 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("starting %s: %w", s.Name, err)
 	}
 	if err := awaitReady(ctx, proc, s.ready); err != nil {
-		proc.end(syscall.SIGKILL, 0)
+		proc.End(syscall.SIGKILL, 0)
 		return fmt.Errorf("starting %s on %s: %w\n%s", s.Name, s.Addr, err, tail(output))
 	}
 	s.proc = proc
@@ -59,7 +61,7 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // awaitReady asks until the server answers, its process ends, ctx ends or startTimeout has passed.
-func awaitReady(ctx context.Context, proc *process, ready func(context.Context) error) error {
+func awaitReady(ctx context.Context, proc *Process, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
@@ -83,7 +85,12 @@ func awaitReady(ctx context.Context, proc *process, ready func(context.Context) 
 func (s *Server) Stop() error { return s.end(s.stop) }
 
 // Kill ends the server at once, as a crash would, and keeps its data for the next Start.
-func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
+func (s *Server) Kill() error {
+	if s.crash != 0 {
+		return s.end(s.crash)
+	}
+	return s.end(syscall.SIGKILL)
+}
 
 func (s *Server) end(signal syscall.Signal) error {
 	s.mu.Lock()
@@ -91,7 +98,7 @@ func (s *Server) end(signal syscall.Signal) error {
 	if s.proc == nil {
 		return nil
 	}
-	s.proc.end(signal, stopTimeout)
+	s.proc.End(signal, stopTimeout)
 	s.proc = nil
 	return nil
 }
