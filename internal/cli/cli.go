@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"pusher/internal/config"
@@ -38,6 +39,7 @@ type Run func(ctx context.Context, args []string, lookup config.Lookup, stdin io
 // Main runs a program under the process's own world and returns its exit code. The first SIGTERM or SIGINT ends the
 // context, a second one ends the process at once.
 func Main(name string, run Run) int {
+	logging.Disable() // go-redis writes plain text to stderr; its errors come back to us all the same
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	signals := make(chan os.Signal, 2)
