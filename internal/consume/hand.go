@@ -71,8 +71,7 @@ func (p *partition) judge(handing, work context.Context, r push.Record, err erro
 func (p *partition) again(handing, work context.Context, r push.Record) {
 	wait := p.backoff()
 	for {
-		d, _ := wait.Next()
-		if !pause(handing, d) {
+		if !pause(handing, wait.NextBackOff()) {
 			p.mark.giveBack(r.Offset)
 			return
 		}
@@ -106,8 +105,7 @@ func (p *partition) bury(work context.Context, r push.Record, reason string) {
 		}
 		p.c.counts.lettersFailed.Add(1)
 		p.tell(KindDeadLetter, r.Offset, fmt.Errorf("writing a dead letter to %s: %w", p.c.cfg.DeadLetterTopic, err))
-		d, _ := wait.Next()
-		pause(work, d)
+		pause(work, wait.NextBackOff())
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/segmentio/kafka-go"
-	"github.com/sethvargo/go-retry"
 
 	"pusher/internal/push"
 )
@@ -67,8 +67,7 @@ func (p *partition) run(handing, work context.Context) {
 		if errors.Is(err, kafka.OffsetOutOfRange) {
 			p.restart()
 		}
-		d, _ := wait.Next()
-		pause(handing, d)
+		pause(handing, wait.NextBackOff())
 	}
 }
 
@@ -171,9 +170,9 @@ func (p *partition) deafSince() time.Time {
 }
 
 // backoff doubles from the configured wait to 32 times that, spread by a tenth.
-func (p *partition) backoff() retry.Backoff {
+func (p *partition) backoff() *backoff.ExponentialBackOff {
 	first := p.c.cfg.Backoff
-	return retry.WithJitterPercent(10, retry.WithCappedDuration(32*first, retry.NewExponential(first)))
+	return &backoff.ExponentialBackOff{InitialInterval: first, MaxInterval: 32 * first, Multiplier: 2, RandomizationFactor: .1}
 }
 
 func (p *partition) tell(kind Kind, offset int64, err error) {
