@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -105,9 +106,10 @@ type rule struct {
 type faults struct {
 	seed uint64
 
-	mu    sync.Mutex // guards rules, their counts, and seen
+	mu    sync.Mutex // guards rules, their counts, and all below
 	rules []*rule
 	seen  map[string]int // requests by provider and call
+	kinds map[Kind]int   // faults met, by kind, of rules that were replaced too
 }
 
 // SetFaults replaces the rules.
@@ -143,17 +145,25 @@ func (s *Sandbox) Requests(provider, call string) int {
 	return s.faults.seen[provider+" "+call]
 }
 
+// Hits counts the requests that met a fault, by kind, since the sandbox was made.
+func (s *Sandbox) Hits() map[Kind]int {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	return maps.Clone(s.faults.kinds)
+}
+
 // pick counts the request and returns its fault, nil for none.
 func (f *faults) pick(q request) *Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.seen == nil {
-		f.seen = map[string]int{}
+		f.seen, f.kinds = map[string]int{}, map[Kind]int{}
 	}
 	f.seen[q.provider+" "+q.call]++
 	for i, r := range f.rules {
 		if r.matches(q) && r.chooses(f.seed, i, q, f.seen[q.provider+" "+q.call]) {
 			r.hits++
+			f.kinds[r.Kind]++
 			if r.Each > 0 {
 				r.perID[q.reference]++
 			}
