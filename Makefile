@@ -5,13 +5,15 @@ GO            ?= go
 PKG           ?= ./...
 RUN           ?=
 FUZZTIME      ?= 20s
+CHAOS_FOR     ?= 10m
+SEED          ?= 0
 LINT_VERSION  := v2.15.0
 KAFKA_VERSION := 4.1.2
 
 export TESTBED_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race check lint fmt vet fuzz generate demo up down kafka-jars clean
+.PHONY: help build test race check lint fmt vet fuzz generate demo chaos up down kafka-jars clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +50,9 @@ generate: ## generated files
 
 demo: ## the whole system in one process, with a summary at the end
 	$(GO) run ./cmd/pusher demo --exit
+
+chaos: build kafka-jars ## the programs on real services under random faults for CHAOS_FOR; SEED repeats a run
+	$(GO) run ./internal/chaos/cmd/chaos --for $(CHAOS_FOR) --seed $(SEED)
 
 up: ## Kafka, Redis, PostgreSQL, the sandbox, pusher and compensator in containers
 	docker compose up --build --detach --wait

@@ -3,6 +3,7 @@ package chaos
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -100,9 +101,7 @@ func (e event) user() string {
 // record is the event on the topic, under a key and an event id.
 func (e event) record(key, eventID string) push.Record {
 	fields := map[string]any{"event_id": eventID}
-	for name, value := range e.fields {
-		fields[name] = value
-	}
+	maps.Copy(fields, e.fields)
 	value, _ := json.Marshal(fields) // strings, numbers and maps only
 	return push.Record{Origin: push.Origin{Topic: topic}, Key: []byte(key), Value: value}
 }

@@ -86,7 +86,7 @@ func Run(ctx context.Context, o Options) (err error) {
 func (r *run) play(ctx context.Context, dir string) (v *verdict, err error) {
 	c := newCast(r.Pushers, r.Compensators)
 	faults := plan(r.Seed, r.For, r.Every, lease, c)
-	r.tell("Seed %d: %d faults planned in %s; starting Kafka, Redis, PostgreSQL and %d processes …", r.Seed, len(faults), r.For, len(c.processes()))
+	r.tellf("Seed %d: %d faults planned in %s; starting Kafka, Redis, PostgreSQL and %d processes …", r.Seed, len(faults), r.For, len(c.processes()))
 	if r.world, err = newWorld(ctx, dir, r.Seed, c); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (r *run) play(ctx context.Context, dir string) (v *verdict, err error) {
 	if err := r.storm(ctx, faults); err != nil {
 		return nil, err
 	}
-	r.tell("Everything is healed; the rest of the work …")
+	r.tellf("Everything is healed; the rest of the work …")
 	began := time.Now()
 	v, err = r.untilQuiet(ctx)
 	if err != nil {
@@ -127,9 +127,9 @@ func (r *run) storm(ctx context.Context, faults []fault) error {
 	return errors.Join(err, unwritten, r.world.sandbox.SetFaults(barred()))
 }
 
-// write writes new events at the rate until writing ends. What was begun is written until it is acknowledged, however
+// write writes new events at the rate until writing ends; ctx is the life of the run. What was begun is written until it is acknowledged, however
 // often: an event counts for the referee once it is in Kafka, and a record that is there twice is a duplicate more.
-func (r *run) write(writing, ctx context.Context) error { //nolint:revive // the life of the writing, then of the run
+func (r *run) write(writing, ctx context.Context) error {
 	owed := 0.0
 	for sleep(writing, writeEvery) {
 		var records []push.Record
@@ -142,7 +142,7 @@ func (r *run) write(writing, ctx context.Context) error { //nolint:revive // the
 				break
 			}
 			if tries == 1 {
-				r.note("writing events, until it works: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+				r.notef("writing events, until it works: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 			}
 			if !sleep(ctx, writeEvery) {
 				return context.Cause(ctx)
@@ -156,7 +156,7 @@ func (r *run) write(writing, ctx context.Context) error { //nolint:revive // the
 // report tells how it goes until writing ends.
 func (r *run) report(writing context.Context, began time.Time) {
 	for sleep(writing, tellEvery) {
-		r.tell("%4s  %d faults, %d messages accepted", time.Since(began).Round(time.Second), r.faults.sum(), r.world.sandbox.Journal().Total(""))
+		r.tellf("%4s  %d faults, %d messages accepted", time.Since(began).Round(time.Second), r.faults.sum(), r.world.sandbox.Journal().Total(""))
 	}
 }
 
@@ -174,7 +174,7 @@ func (r *run) untilQuiet(ctx context.Context) (*verdict, error) {
 			return nil, err
 		}
 		if err == nil {
-			r.note("left to do: %s", v.left())
+			r.notef("left to do: %s", v.left())
 		}
 		if !sleep(ctx, lookEvery) {
 			return nil, context.Cause(ctx)
@@ -182,9 +182,9 @@ func (r *run) untilQuiet(ctx context.Context) (*verdict, error) {
 	}
 }
 
-func (r *run) tell(format string, args ...any) { _, _ = fmt.Fprintf(r.Err, format+"\n", args...) }
+func (r *run) tellf(format string, args ...any) { _, _ = fmt.Fprintf(r.Err, format+"\n", args...) }
 
-func (r *run) note(format string, args ...any) {
+func (r *run) notef(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.notes, "%s "+format+"\n", append([]any{time.Now().UTC().Format("15:04:05.000")}, args...)...)
 }
 

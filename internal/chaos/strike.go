@@ -39,14 +39,14 @@ func (r *run) strike(ctx context.Context, faults []fault, began time.Time) error
 // befall is one fault from its beginning to its healing, which comes also when ctx ends.
 func (r *run) befall(ctx context.Context, f fault) error {
 	r.faults.count(string(f.kind))
-	r.note("%s on %v for %s", f.kind, f.on, f.last.Round(time.Millisecond))
+	r.notef("%s on %v for %s", f.kind, f.on, f.last.Round(time.Millisecond))
 	strike, heal := r.effect(f)
 	if err := strike(); err != nil {
 		return err
 	}
 	sleep(ctx, f.last)
 	err := heal(context.WithoutCancel(ctx))
-	r.note("%s on %v is over", f.kind, f.on)
+	r.notef("%s on %v is over", f.kind, f.on)
 	return err
 }
 
