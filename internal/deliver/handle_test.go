@@ -133,14 +133,3 @@ func TestAddressOf(t *testing.T) {
 		}
 	}
 }
-
-func TestRecipientHashNeedsAKey(t *testing.T) {
-	t.Parallel()
-	if recipientHash("+8613800138000", nil) != nil {
-		t.Error("a hash without a key could be looked up by anybody")
-	}
-	a, b := recipientHash("+8613800138000", []byte("a")), recipientHash("+8613800138000", []byte("b"))
-	if len(a) != 32 || string(a) == string(b) {
-		t.Error("the hash does not depend on its key")
-	}
-}

@@ -1,11 +1,6 @@
 package deliver
 
-import (
-	"crypto/hmac"
-	"crypto/sha256"
-
-	"pusher/internal/push"
-)
+import "pusher/internal/push"
 
 // address is a delivery's own address on its channel, in the forms that the push log keeps.
 type address struct {
@@ -39,14 +34,4 @@ func required(value, missing string) address {
 		return address{skip: missing}
 	}
 	return address{full: value}
-}
-
-// recipientHash is the keyed hash by which operators search for a recipient; nil without address or key.
-func recipientHash(full string, key []byte) []byte {
-	if full == "" || len(key) == 0 {
-		return nil
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(full))
-	return mac.Sum(nil)
 }

@@ -197,7 +197,7 @@ func (t *turn) newIntent() push.Intent {
 		to := addressOf(t.del.Action, t.del.Event.Recipient, t.d.cfg.PhoneRegion)
 		t.del.Skip = to.skip
 		intent.Recipient = push.Mask(to.full)
-		intent.RecipientHash = recipientHash(to.full, t.d.cfg.HashKey)
+		intent.RecipientHash = push.HashRecipient(to.full, t.d.cfg.HashKey)
 		intent.RecipientFull = to.full
 	}
 	return intent
