@@ -55,7 +55,11 @@ func barred() []provider.Fault {
 	}
 }
 
-// usualFaults is what the providers do wrong on any day: shares of the deliveries, each met at its first request.
+// usualLatency is how long a provider takes for a good answer: long enough that a fault finds requests out.
+const usualLatency = 150 * time.Millisecond
+
+// usualFaults is what the providers do wrong on any day: shares of the deliveries, each met at its first request. The
+// rest is only slow.
 func usualFaults() []provider.Fault {
 	once := func(name string, share float64, kind provider.Kind) provider.Fault {
 		return provider.Fault{Provider: name, Share: share, Each: 1, Kind: kind}
@@ -76,7 +80,7 @@ func usualFaults() []provider.Fault {
 			once(name, share, provider.AcceptThenStall), once(name, share, provider.AcceptThenReset),
 			once(name, share, provider.AcceptThenCut), once(name, share, provider.Stall), once(name, share, provider.Reset))
 	}
-	return list
+	return append(list, provider.Fault{Kind: provider.Latency, Delay: provider.Duration(usualLatency)})
 }
 
 // storm is one thing that all of a provider's requests meet for a while.

@@ -60,6 +60,7 @@ func newVerdict(r *run) *verdict {
 		options: r.Options, events: len(r.author.events), records: r.records, faults: r.faults.copied(),
 		answers: r.world.sandbox.Hits(), repeats: r.world.sandbox.Repeats(), byAction: map[push.Action]map[push.Status]int{},
 	}
+	delete(v.answers, provider.Latency) // slow is not wrong
 	for _, m := range r.fleet {
 		v.died += m.died.Load()
 		v.unclean += m.unclean.Load()
