@@ -67,11 +67,25 @@ func (t *Text) Render(vars map[string]string) (string, error) {
 	return "", f
 }
 
-// RenderAll writes the texts under their keys.
-func RenderAll(texts map[string]*Text, vars map[string]string) (map[string]string, error) {
+// RenderChecked writes the text as Render does and lets check see it; its words are headed by where the text stands.
+func (t *Text) RenderChecked(vars map[string]string, check Check) (string, error) {
+	value, err := t.Render(vars)
+	if err != nil {
+		return "", err
+	}
+	value, f := check(value)
+	if f != nil {
+		f.Message = t.template.Name() + ": " + f.Message
+		return "", f
+	}
+	return value, nil
+}
+
+// RenderAll writes the texts under their keys, each checked by the check of its key.
+func RenderAll(texts map[string]*Text, vars map[string]string, checkOf func(key string) Check) (map[string]string, error) {
 	out := make(map[string]string, len(texts))
 	for key, text := range texts {
-		rendered, err := text.Render(vars)
+		rendered, err := text.RenderChecked(vars, checkOf(key))
 		if err != nil {
 			return nil, err
 		}

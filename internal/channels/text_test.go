@@ -89,3 +89,38 @@ func TestJSONKeepsSigns(t *testing.T) {
 		t.Errorf("JSON is %s", got)
 	}
 }
+
+func TestVariablesOfAText(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"plain":                                     "",
+		"{{.b}} {{.a}} {{.b}}":                      "a b",
+		"{{if .x}}{{.y}}{{else}}{{$.z}}{{end}}":     "x y z",
+		"{{with $v := .x}}{{$v}}{{$.y}}{{end}}":     "x y",
+		`{{urlquery (printf "%s-%s" .x .y) | len}}`: "x y",
+		"{{range .x}}{{end}}":                       "x",
+	} {
+		text, err := Compile("t", source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(text.Variables(), " "); got != want {
+			t.Errorf("%s names %q, want %q", source, got, want)
+		}
+	}
+	if empty, _ := Compile("t", ""); len(empty.Variables()) != 0 {
+		t.Error("an empty text names variables")
+	}
+}
+
+func TestRenderCheckedSaysWhere(t *testing.T) {
+	t.Parallel()
+	text, err := Compile("p.sms.aliyun.params.s", "{{.s}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = text.RenderChecked(map[string]string{"s": "too long"}, Limit{Most: 3}.Check)
+	if f := push.FailureOf(err); f.Code != CodeValueTooLong || !strings.HasPrefix(f.Message, "p.sms.aliyun.params.s: 8 characters") {
+		t.Errorf("%v does not say where", err)
+	}
+}

@@ -48,6 +48,15 @@ func New(cfg Config) (*Sender, error) {
 	return s, nil
 }
 
+// Variables lists the event's variables that the push's message names.
+func (s *Sender) Variables(bizType string) []string {
+	texts, known := s.texts[bizType]
+	if !known {
+		return nil
+	}
+	return append(texts.title.Variables(), texts.body.Variables()...)
+}
+
 // Provider is "inbox".
 func (s *Sender) Provider() string { return Provider }
 
@@ -58,6 +67,15 @@ func (s *Sender) Send(_ context.Context, m push.Message) (push.Acceptance, error
 		return push.Acceptance{}, channels.SecretsOf(m).Failure(err)
 	}
 	return push.Acceptance{Provider: Provider, Inbox: inbox}, nil
+}
+
+// Preview writes the message of m, as JSON, and keeps nothing.
+func (s *Sender) Preview(m push.Message) ([]byte, error) {
+	inbox, err := s.write(m)
+	if err != nil {
+		return nil, channels.SecretsOf(m).Failure(err)
+	}
+	return channels.JSON(map[string]string{"user_id": inbox.UserID, "title": inbox.Title, "body": inbox.Body}), nil
 }
 
 func (s *Sender) write(m push.Message) (*push.Inbox, error) {

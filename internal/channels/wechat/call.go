@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"pusher/internal/channels"
 	"pusher/internal/push"
@@ -12,8 +13,14 @@ import (
 
 // verdict is what every answer may say of the call; a token's answer has none when all is well.
 type verdict struct {
-	ErrCode *int64 `json:"errcode"`
-	ErrMsg  string `json:"errmsg"`
+	ErrCode json.Number `json:"errcode"` // or a string of digits
+	ErrMsg  string      `json:"errmsg"`
+}
+
+// code is the answer's code; false when it has none.
+func (v verdict) code() (string, bool) {
+	n, err := v.ErrCode.Int64()
+	return strconv.FormatInt(n, 10), err == nil
 }
 
 // call posts body and returns the answer of a WeChat that said yes. Its error is a *push.Failure.
@@ -23,10 +30,12 @@ func (s *Sender) call(ctx context.Context, path string, body []byte) ([]byte, er
 		return nil, err
 	}
 	var said verdict
-	if json.Unmarshal(text, &said) != nil || said.ErrCode == nil {
+	err = json.Unmarshal(text, &said)
+	code, coded := said.code()
+	if err != nil || !coded {
 		return nil, channels.Uncoded(status)
 	}
-	if f := s.codes.Failure(codeOf(*said.ErrCode), said.ErrMsg, s.cfg.Now()); f.Class != push.Accepted {
+	if f := s.codes.Failure(code, said.ErrMsg, s.cfg.Now()); f.Class != push.Accepted {
 		return nil, f
 	}
 	return text, nil

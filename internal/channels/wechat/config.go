@@ -25,6 +25,8 @@ type Config struct {
 	AppSecret string
 	Timeout   time.Duration       // of one send, its token included, beside the context's own; 0: the context's alone
 	Templates map[string]Template // by biz_type
+	Shorten   bool                // free text that is too long for its field is shortened instead of refused
+	Ration    Ration              // of forced tokens, over all processes; nil: none is ever forced
 
 	Now func() time.Time // [time.Now]
 }
@@ -62,7 +64,7 @@ func New(cfg Config) (*Sender, error) {
 		cfg: cfg, base: base, codes: table, transport: channels.NewTransport(),
 		templates: make(map[string]template, len(cfg.Templates)),
 	}
-	s.tokens = newTokens(s.fetchToken, cfg.Now)
+	s.tokens = newTokens(s.fetchToken, cfg.Ration, cfg.AppID, cfg.Now)
 	for bizType, source := range cfg.Templates {
 		if s.templates[bizType], err = compile(bizType, source); err != nil {
 			return nil, fmt.Errorf("setting up wechat: %w", err)
@@ -83,8 +85,23 @@ func compile(bizType string, source Template) (template, error) {
 	return t, err
 }
 
+// Variables lists the event's variables that the push's template names.
+func (s *Sender) Variables(bizType string) []string {
+	var names []string
+	for _, text := range s.templates[bizType].data {
+		names = append(names, text.Variables()...)
+	}
+	if link := s.templates[bizType].url; link != nil {
+		names = append(names, link.Variables()...)
+	}
+	return names
+}
+
 // Provider is "wechat".
 func (s *Sender) Provider() string { return Provider }
 
-// Close closes the idle connections.
-func (s *Sender) Close() { s.transport.Close() }
+// Close ends the fetch of a token, if one is under way, and closes the idle connections.
+func (s *Sender) Close() {
+	s.tokens.close()
+	s.transport.Close()
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"strconv"
 
 	"pusher/internal/channels"
 	"pusher/internal/push"
@@ -33,6 +32,15 @@ func (s *Sender) Send(ctx context.Context, m push.Message) (push.Acceptance, err
 		return push.Acceptance{}, secrets.Failure(err)
 	}
 	return push.Acceptance{Provider: Provider, MessageID: id}, nil
+}
+
+// Preview writes the request that m would be, as JSON, and sends nothing.
+func (s *Sender) Preview(m push.Message) ([]byte, error) {
+	body, err := s.write(m)
+	if err != nil {
+		return nil, channels.SecretsOf(m, s.cfg.AppID, s.cfg.AppSecret).Failure(err)
+	}
+	return body, nil
 }
 
 // send returns the token beside its error, for the error to be cleaned of it.
@@ -75,7 +83,7 @@ func (s *Sender) write(m push.Message) ([]byte, error) {
 		ToUser: m.Recipient, TemplateID: template.id, ClientMsgID: m.Reference,
 		Data: make(map[string]field, len(template.data)),
 	}
-	values, err := channels.RenderAll(template.data, m.Vars)
+	values, err := channels.RenderAll(template.data, m.Vars, checkOf(s.cfg.Shorten))
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +105,10 @@ func (s *Sender) post(ctx context.Context, token string, body []byte) (string, e
 		return "", err
 	}
 	var id struct {
-		MsgID json.Number `json:"msgid"`
+		MsgID channels.ID `json:"msgid"`
 	}
 	_ = json.Unmarshal(answer, &id) // an acceptance whose id cannot be read is one
-	return id.MsgID.String(), nil
+	return string(id.MsgID), nil
 }
 
 // isTokenRefusal reports whether WeChat refused the access token, and with it the whole request.
@@ -114,5 +122,3 @@ func isTokenRefusal(err error) bool {
 	}
 	return false
 }
-
-func codeOf(n int64) string { return strconv.FormatInt(n, 10) }

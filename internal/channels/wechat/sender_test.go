@@ -57,17 +57,6 @@ func TestTokenIsSharedByManySends(t *testing.T) {
 	}
 }
 
-func TestEveryDigitOfTheMsgIDIsKept(t *testing.T) {
-	t.Parallel()
-	box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{
-		{Kind: provider.Answer, Body: `{"errcode":0,"errmsg":"ok","msgid":3487542469355618313}`},
-	}})
-	accepted, err := newSender(t, config(box.URL())).Send(context.Background(), message())
-	if err != nil || accepted.MessageID != "3487542469355618313" {
-		t.Errorf("message id %s, %v", accepted.MessageID, err)
-	}
-}
-
 func TestAnswerOfADuplicateIsAYes(t *testing.T) {
 	t.Parallel()
 	box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Kind: provider.Refuse, Code: "45065"}}})
@@ -189,22 +178,115 @@ func TestFieldReport35_SignsGoOutAsTheyAre(t *testing.T) {
 	}
 }
 
-// The rule: values go out whole, and what WeChat's field types refuse (47003) ends the delivery at once.
-func TestFieldReport35_ValuesAreNeverCut(t *testing.T) {
+// The rule: a value that its field does not take ends the delivery before any call, or is shortened by whole signs
+// where the configuration says so. Nothing is ever cut inside a character.
+func TestFieldReport35_LongAndBrokenValues(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		value     string
+		code      string // refused with, unless shortened
+		shortened string
+	}{
+		"21 characters": {strings.Repeat("模", 21), "template_value_too_long", strings.Repeat("模", 19) + "…"},
+		"newline":       {"two\nlines", "template_value_format", "two lines"},
+		"family emoji":  {strings.Repeat("x", 19) + "👨‍👩‍👧‍👦", "template_value_too_long", strings.Repeat("x", 19) + "…"},
+		"fits":          {strings.Repeat("模", 20), "", strings.Repeat("模", 20)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, body := wire(t)
+			m := message()
+			m.Vars["company"] = c.value
+			_, err := newSender(t, config(url)).Send(context.Background(), m)
+			if f := push.FailureOf(err); c.code != "" && (err == nil || f.Class != push.Permanent || f.Code != c.code || body() != "") {
+				t.Errorf("%v, want permanent %s before any call", err, c.code)
+			}
+			cfg := config(url)
+			cfg.Shorten = true
+			if _, err := newSender(t, cfg).Send(context.Background(), m); err != nil {
+				t.Fatal(err)
+			}
+			var sent struct {
+				Data map[string]struct{ Value string }
+			}
+			if err := json.Unmarshal([]byte(body()), &sent); err != nil || sent.Data["thing1"].Value != c.shortened || !utf8.ValidString(body()) {
+				t.Errorf("went out as %q, %v; want %q", sent.Data["thing1"].Value, err, c.shortened)
+			}
+		})
+	}
+}
+
+// An answer's numbers may come as texts, and every digit counts.
+func TestAnswersAreReadWhateverTheirTypes(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]struct {
+		class push.Class
+		code  string
+		id    string
+	}{
+		`{"errcode":0,"errmsg":"ok","msgid":3487542469355618313}`:     {push.Accepted, "", "3487542469355618313"},
+		`{"errcode":"0","errmsg":"ok","msgid":"3487542469355618313"}`: {push.Accepted, "", "3487542469355618313"},
+		`{"errcode":0,"errmsg":"ok"}`:                                 {push.Accepted, "", ""},
+		`{"errcode":0,"msgid":{"high":1}}`:                            {push.Accepted, "", ""},
+		`{"errcode":"43004","errmsg":"require subscribe"}`:            {push.Permanent, "43004", ""},
+		`{"errcode":43004,"errmsg":"require subscribe"}`:              {push.Permanent, "43004", ""},
+		`{"errcode":0.5,"errmsg":"ok"}`:                               {push.Ambiguous, "answer_without_code", ""},
+		`{"errcode":null,"errmsg":"ok"}`:                              {push.Ambiguous, "answer_without_code", ""},
+		`{"errcode":true}`:                                            {push.Ambiguous, "answer_without_code", ""},
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Kind: provider.Answer, Body: body}}})
+			accepted, err := newSender(t, config(box.URL())).Send(context.Background(), message())
+			class, code := push.Accepted, ""
+			if err != nil {
+				class, code = push.FailureOf(err).Class, push.FailureOf(err).Code
+			}
+			if class != want.class || code != want.code || accepted.MessageID != want.id {
+				t.Errorf("%s %s with id %q, want %+v: %v", class, code, accepted.MessageID, want, err)
+			}
+		})
+	}
+}
+
+func TestTokenAnswersAreReadWhateverTheirTypes(t *testing.T) {
+	t.Parallel()
+	for body, class := range map[string]push.Class{
+		`{"access_token":"t","expires_in":"7200"}`:         push.Account, // read; the sandbox does not know this token
+		`{"access_token":"t","expires_in":7200}`:           push.Account,
+		`{"errcode":"40164","errmsg":"invalid ip"}`:        push.Account,
+		`{"access_token":"","expires_in":7200}`:            push.NotSent,
+		`{"access_token":"t"}`:                             push.NotSent,
+		`{"access_token":7,"expires_in":7200}`:             push.NotSent,
+		`{"errcode":0,"errmsg":"ok"}`:                      push.NotSent,
+		`{"errcode":"-1","errmsg":"system busy"}`:          push.NotSent,
+		`{"errcode":45009,"errmsg":"reach max api daily"}`: push.Throttled,
+	} {
+		box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Call: provider.CallToken, Kind: provider.Answer, Body: body}}})
+		_, err := newSender(t, config(box.URL())).Send(context.Background(), message())
+		if f := channeltest.Failure(t, err); f.Class != class || box.Journal().Total("") != 0 {
+			t.Errorf("%s: %v, want %s", body, err, class)
+		}
+	}
+}
+
+func TestPreviewIsTheRequest(t *testing.T) {
 	t.Parallel()
 	url, body := wire(t)
 	sender := newSender(t, config(url))
-	for _, value := range []string{strings.Repeat("模", 21), "two\nlines", strings.Repeat("x", 19) + "👨‍👩‍👧‍👦"} {
-		m := message()
-		m.Vars["company"] = value
-		if _, err := sender.Send(context.Background(), m); err != nil {
-			t.Fatal(err)
-		}
-		var sent struct {
-			Data map[string]struct{ Value string }
-		}
-		if err := json.Unmarshal([]byte(body()), &sent); err != nil || sent.Data["thing1"].Value != value || !utf8.ValidString(body()) {
-			t.Errorf("%q went out as %q, %v", value, sent.Data["thing1"].Value, err)
-		}
+	preview, err := sender.Preview(message())
+	if err != nil || body() != "" {
+		t.Fatalf("%v, sent %q", err, body())
+	}
+	if _, err := sender.Send(context.Background(), message()); err != nil || body() != string(preview) {
+		t.Errorf("preview\n%s, sent\n%s, %v", preview, body(), err)
+	}
+	m := message()
+	m.Vars["company"] = ""
+	if _, err := sender.Preview(m); push.FailureOf(err).Code != "template_value_empty" {
+		t.Errorf("%v, want a refusal", err)
+	}
+	if got := strings.Join(sender.Variables("resume_viewed"), " "); !strings.Contains(got, "company") || !strings.Contains(got, "biz_id") {
+		t.Errorf("variables %s", got)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"pusher/internal/push"
 )
 
-// fetchToken asks stable_token for the access token of the moment. Whatever goes wrong, the message itself was not
+// fetchToken asks stable_token for the access token of the moment, or for a new one. Whatever goes wrong, the message itself was not
 // sent: the failure is never ambiguous and never the end of a message.
-func (s *Sender) fetchToken(ctx context.Context) (string, time.Duration, error) {
+func (s *Sender) fetchToken(ctx context.Context, force bool) (string, time.Duration, error) {
 	body, _ := json.Marshal(map[string]any{ // strings and a boolean
-		"grant_type": "client_credential", "appid": s.cfg.AppID, "secret": s.cfg.AppSecret, "force_refresh": false,
+		"grant_type": "client_credential", "appid": s.cfg.AppID, "secret": s.cfg.AppSecret, "force_refresh": force,
 	})
 	text, status, err := s.once(ctx, "/cgi-bin/stable_token", body)
 	if err != nil {
@@ -22,14 +22,18 @@ func (s *Sender) fetchToken(ctx context.Context) (string, time.Duration, error) 
 	var answer struct {
 		verdict
 
-		AccessToken string `json:"access_token"`
-		ExpiresIn   int64  `json:"expires_in"`
+		AccessToken string      `json:"access_token"`
+		ExpiresIn   json.Number `json:"expires_in"` // seconds
 	}
-	switch err := json.Unmarshal(text, &answer); {
-	case err == nil && answer.AccessToken != "":
-		return answer.AccessToken, time.Duration(answer.ExpiresIn) * time.Second, nil
-	case err == nil && answer.ErrCode != nil && *answer.ErrCode != 0:
-		return "", 0, refusedToken(s.codes.Failure(codeOf(*answer.ErrCode), answer.ErrMsg, s.cfg.Now()))
+	if json.Unmarshal(text, &answer) == nil {
+		code, coded := answer.code()
+		life, err := answer.ExpiresIn.Int64()
+		switch {
+		case answer.AccessToken != "" && err == nil && life > 0:
+			return answer.AccessToken, time.Duration(life) * time.Second, nil
+		case coded && code != "0":
+			return "", 0, refusedToken(s.codes.Failure(code, answer.ErrMsg, s.cfg.Now()))
+		}
 	}
 	return "", 0, noToken(channels.Uncoded(status))
 }

@@ -125,33 +125,45 @@ func TestTokenIsRenewedBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// A caller that leaves says nothing about WeChat: the next one fetches at once.
-func TestCancelledFetchHoldsNobodyBack(t *testing.T) {
+// A slow token endpoint: senders that lose patience do not end the fetch, and none begins a second one.
+func TestFetchOutlivesTheSendThatBeganIt(t *testing.T) {
 	t.Parallel()
 	box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{
-		{Call: provider.CallToken, Kind: provider.Stall, Count: 3},
+		{Call: provider.CallToken, Kind: provider.Latency, Delay: provider.Duration(2 * channeltest.Timeout)},
 	}})
-	now := &clock{now: time.Now()}
 	cfg := config(box.URL())
-	cfg.Now = now.read
+	cfg.Timeout = channeltest.Timeout
 	sender := newSender(t, cfg)
-	for i := range 3 {
-		ctx, cancel := context.WithCancel(context.Background())
-		go func() { // ends when the request arrived
-			for box.Requests(provider.WeChat, provider.CallToken) <= i {
-				time.Sleep(time.Millisecond)
+	var impatient sync.WaitGroup
+	for range 20 {
+		impatient.Go(func() {
+			_, err := sender.Send(context.Background(), message())
+			if f := push.FailureOf(err); err == nil || f.Class != push.NotSent || !f.Unsent || f.Code != "token_wait" {
+				t.Errorf("%v, want not sent, with proof", err)
 			}
-			cancel()
-		}()
-		_, err := sender.Send(ctx, message())
-		cancel()
-		if f := channeltest.Failure(t, err); f.Class != push.NotSent {
-			t.Errorf("%v, want not sent", err)
+		})
+	}
+	impatient.Wait()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+		if _, err := sender.Send(context.Background(), message()); err == nil {
+			break
 		}
 	}
-	if _, err := sender.Send(context.Background(), message()); err != nil {
-		t.Error(err)
+	if tokens, accepted := box.Requests(provider.WeChat, provider.CallToken), box.Journal().Total(""); tokens != 1 || accepted != 1 {
+		t.Errorf("%d token calls, %d accepted; want one of each", tokens, accepted)
 	}
+}
+
+func TestCloseEndsAFetchUnderWay(t *testing.T) {
+	t.Parallel()
+	box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Call: provider.CallToken, Kind: provider.Stall}}})
+	cfg := config(box.URL())
+	cfg.Timeout = channeltest.Timeout
+	sender := newSender(t, cfg)
+	if _, err := sender.Send(context.Background(), message()); err == nil {
+		t.Error("sent without a token")
+	}
+	sender.Close() // returns, and goleak finds nothing
 }
 
 func TestTokenErrorsShowNoSecret(t *testing.T) {

@@ -2,7 +2,6 @@ package wechat
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -14,72 +13,114 @@ const (
 	// minutes, and both live on.
 	tokenMargin = time.Minute
 
+	// fetchMost bounds one fetch. It is longer than a send may take: a token that comes late serves the next one.
+	fetchMost = 15 * time.Second
+
 	// After a failed or refused token the next one is fetched at once, then after first, then after ever longer
 	// waits: an outage of five minutes sees a dozen calls.
 	firstHold = time.Second
 	maxHold   = time.Minute
 )
 
+// fetcher asks WeChat for a token; force asks for a new one, which kills the token of the moment for everybody.
+type fetcher func(ctx context.Context, force bool) (token string, life time.Duration, err error)
+
 // tokens keeps the access token for all sends, and keeps them from asking for one all at once or all the time.
 type tokens struct {
-	fetch func(ctx context.Context) (token string, life time.Duration, err error)
-	now   func() time.Time
-	turn  chan struct{} // has room for the one who may fetch
+	fetch  fetcher
+	forced forced
+	now    func() time.Time
+
+	life context.Context //nolint:containedctx // a fetch outlives the send that began it
+	end  context.CancelFunc
+	work sync.WaitGroup // the fetch under way; close waits for it
 
 	mu       sync.Mutex // guards all below
 	token    string     // empty for none
 	until    time.Time  // the token is used before this
+	dead     string     // what WeChat refused last
 	failures int        // in a row, without a token that worked
 	hold     time.Time  // nobody fetches before this
 	last     *push.Failure
+	under    *fetch // under way; nil for none
 }
 
-func newTokens(fetch func(context.Context) (string, time.Duration, error), now func() time.Time) *tokens {
-	return &tokens{fetch: fetch, now: now, turn: make(chan struct{}, 1)}
+// fetch is one fetch that many wait for; token and err are set before done is closed.
+type fetch struct {
+	done  chan struct{}
+	token string
+	err   error
 }
 
-// get returns the token of the moment, fetched by at most one caller at a time. While fetching is held back it fails
-// at once with the failure that is the reason.
+func newTokens(fetch fetcher, ration Ration, account string, now func() time.Time) *tokens {
+	t := &tokens{fetch: fetch, forced: forced{ration: ration, account: account, now: now, settle: settle}, now: now}
+	t.life, t.end = context.WithCancel(context.Background())
+	return t
+}
+
+// close ends a fetch under way and waits for it.
+func (t *tokens) close() {
+	t.end()
+	t.work.Wait()
+}
+
+// get returns the token of the moment. There is one fetch at a time, whoever waits for it; one that gives up waiting
+// does not end it. While fetching is held back get fails at once with the failure that is the reason.
 func (t *tokens) get(ctx context.Context) (string, error) {
-	if token, f := t.peek(); token != "" || f != nil {
-		return token, failed(f)
+	token, f, under := t.peek()
+	switch {
+	case f != nil:
+		return "", f
+	case under == nil:
+		return token, nil
 	}
 	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
+	case <-under.done:
+		return under.token, under.err
 	case <-ctx.Done():
 		return "", &push.Failure{Class: push.NotSent, Scope: push.ScopeChannel, Code: "token_wait", Unsent: true, Err: ctx.Err()}
 	}
-	if token, f := t.peek(); token != "" || f != nil { // fetched, or failed, while we waited
-		return token, failed(f)
-	}
-	token, life, err := t.fetch(ctx)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err != nil {
-		if !errors.Is(ctx.Err(), context.Canceled) { // a cancelled caller says nothing about WeChat
-			t.fail(push.FailureOf(err))
-		}
-		return "", err
-	}
-	t.token, t.until = token, t.now().Add(life-min(tokenMargin, life/2))
-	return token, nil
 }
 
-// peek returns the cached token, or the failure that holds fetching back, or neither.
-func (t *tokens) peek() (string, *push.Failure) {
+// peek returns the cached token, or the failure that holds fetching back, or the fetch under way, begun if need be.
+func (t *tokens) peek() (string, *push.Failure, *fetch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
 	if t.token != "" && now.Before(t.until) {
-		return t.token, nil
+		return t.token, nil, nil
+	}
+	if t.under != nil {
+		return "", nil, t.under
 	}
 	if left := t.hold.Sub(now); left > 0 {
 		f := *t.last
 		f.Wait, f.Unsent = left, f.Class == push.NotSent
-		return "", &f
+		return "", &f, nil
 	}
-	return "", nil
+	t.under = &fetch{done: make(chan struct{})}
+	dead, under := t.dead, t.under
+	t.work.Go(func() { t.run(under, dead) })
+	return "", nil, under
+}
+
+// run fetches, for everybody who waits; dead is the token that must not come back.
+func (t *tokens) run(under *fetch, dead string) {
+	ctx, cancel := context.WithTimeout(t.life, fetchMost)
+	defer cancel()
+	token, life, err := t.fetch(ctx, false)
+	if err == nil && token == dead {
+		token, life, err = t.forced.replace(ctx, dead, life, t.fetch)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer close(under.done)
+	t.under = nil
+	if under.token, under.err = token, err; err != nil {
+		t.fail(push.FailureOf(err))
+		return
+	}
+	t.token, t.until = token, t.now().Add(life-min(tokenMargin, life/2))
 }
 
 // worked takes note of a token that WeChat took; err is what became of the message.
@@ -90,7 +131,7 @@ func (t *tokens) worked(token string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if token == t.token {
-		t.failures = 0
+		t.failures, t.dead = 0, ""
 	}
 }
 
@@ -99,7 +140,7 @@ func (t *tokens) refused(token string, f *push.Failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if token == t.token {
-		t.token = ""
+		t.token, t.dead = "", token
 		t.fail(f)
 	}
 }
@@ -112,12 +153,4 @@ func (t *tokens) fail(f *push.Failure) {
 	if t.failures > 1 {
 		t.hold = t.hold.Add(min(firstHold<<min(t.failures-2, 10), maxHold))
 	}
-}
-
-// failed is f as an error, nil for none.
-func failed(f *push.Failure) error {
-	if f == nil {
-		return nil
-	}
-	return f
 }

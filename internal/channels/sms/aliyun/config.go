@@ -27,6 +27,7 @@ type Config struct {
 	SignName        string              // the approved signature
 	Timeout         time.Duration       // of one request, beside the context's own; 0: the context's alone
 	Templates       map[string]Template // by biz_type
+	Values          channels.Limit      // what a variable may be
 
 	Now func() time.Time // [time.Now]
 }
@@ -86,6 +87,15 @@ func New(cfg Config) (*Sender, error) {
 		s.templates[bizType] = template{source.Code, params}
 	}
 	return s, nil
+}
+
+// Variables lists the event's variables that the push's template names.
+func (s *Sender) Variables(bizType string) []string {
+	var names []string
+	for _, text := range s.templates[bizType].params {
+		names = append(names, text.Variables()...)
+	}
+	return names
 }
 
 // Provider is "aliyun".

@@ -23,7 +23,7 @@ const (
 
 // details is the answer of QuerySendDetails.
 type details struct {
-	TotalCount int
+	TotalCount json.Number // or a string of digits
 	List       struct {
 		Rows []struct {
 			OutID string `json:"OutId"`
@@ -74,7 +74,8 @@ func (s *Sender) findOn(ctx context.Context, day, phone, reference string) (bool
 				return true, nil
 			}
 		}
-		if len(answer.List.Rows) == 0 || page*pageSize >= answer.TotalCount {
+		total, _ := answer.TotalCount.Int64() // unreadable: the page that is empty ends it
+		if len(answer.List.Rows) == 0 || total > 0 && int64(page*pageSize) >= total {
 			return false, nil
 		}
 	}

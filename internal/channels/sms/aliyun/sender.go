@@ -19,13 +19,39 @@ func (s *Sender) Send(ctx context.Context, m push.Message) (push.Acceptance, err
 }
 
 func (s *Sender) send(ctx context.Context, m push.Message) (string, error) {
-	template, known := s.templates[m.BizType]
-	if !known {
-		return "", channels.NoTemplate(m.BizType)
-	}
-	values, err := channels.RenderAll(template.params, m.Vars)
+	params, err := s.request(m)
 	if err != nil {
 		return "", err
+	}
+	text, err := s.call(ctx, "SendSms", params)
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		BizID channels.ID `json:"BizId"`
+	}
+	_ = json.Unmarshal(text, &answer) // an acceptance whose id cannot be read is one
+	return string(answer.BizID), nil
+}
+
+// Preview writes the request that m would be, as JSON, and sends nothing.
+func (s *Sender) Preview(m push.Message) ([]byte, error) {
+	params, err := s.request(m)
+	if err != nil {
+		return nil, s.secrets(m).Failure(err)
+	}
+	return channels.JSON(params), nil
+}
+
+// request writes m as the parameters of SendSms.
+func (s *Sender) request(m push.Message) (map[string]string, error) {
+	template, known := s.templates[m.BizType]
+	if !known {
+		return nil, channels.NoTemplate(m.BizType)
+	}
+	values, err := channels.RenderAll(template.params, m.Vars, func(string) channels.Check { return s.cfg.Values.Check })
+	if err != nil {
+		return nil, err
 	}
 	params := map[string]string{
 		"PhoneNumbers": wirePhone(m.Recipient),
@@ -36,15 +62,7 @@ func (s *Sender) send(ctx context.Context, m push.Message) (string, error) {
 	if len(values) > 0 {
 		params["TemplateParam"] = string(channels.JSON(values))
 	}
-	text, err := s.call(ctx, "SendSms", params)
-	if err != nil {
-		return "", err
-	}
-	var answer struct {
-		BizID string `json:"BizId"`
-	}
-	_ = json.Unmarshal(text, &answer) // an acceptance whose id cannot be read is one
-	return answer.BizID, nil
+	return params, nil
 }
 
 // secrets are what no error about m may show.

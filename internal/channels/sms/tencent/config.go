@@ -33,6 +33,7 @@ type Config struct {
 	SignName  string              // the approved signature's text
 	Timeout   time.Duration       // of one request, beside the context's own; 0: the context's alone
 	Templates map[string]Template // by biz_type
+	Values    channels.Limit      // what a variable may be
 
 	Now func() time.Time // for waits until a limit ends [time.Now]; signatures take the system's clock
 }
@@ -105,6 +106,15 @@ func newClient(cfg Config, transport http.RoundTripper) (*sms.Client, error) {
 	}
 	client.WithHttpTransport(statusKeeper{transport})
 	return client, nil
+}
+
+// Variables lists the event's variables that the push's template names.
+func (s *Sender) Variables(bizType string) []string {
+	var names []string
+	for _, text := range s.templates[bizType].params {
+		names = append(names, text.Variables()...)
+	}
+	return names
 }
 
 // Provider is "tencent".

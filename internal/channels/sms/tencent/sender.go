@@ -13,7 +13,7 @@ import (
 func (s *Sender) Send(ctx context.Context, m push.Message) (push.Acceptance, error) {
 	id, err := s.send(ctx, m)
 	if err != nil {
-		return push.Acceptance{}, channels.SecretsOf(m, s.cfg.SecretID, s.cfg.SecretKey).Failure(err)
+		return push.Acceptance{}, s.secrets(m).Failure(err)
 	}
 	return push.Acceptance{Provider: Provider, MessageID: id}, nil
 }
@@ -33,6 +33,20 @@ func (s *Sender) send(ctx context.Context, m push.Message) (string, error) {
 	return s.read(answer, m.Recipient, *status)
 }
 
+// Preview writes the request that m would be, as JSON, and sends nothing.
+func (s *Sender) Preview(m push.Message) ([]byte, error) {
+	r, err := s.request(m)
+	if err != nil {
+		return nil, s.secrets(m).Failure(err)
+	}
+	return []byte(r.ToJsonString()), nil
+}
+
+// secrets are what no error about m may show.
+func (s *Sender) secrets(m push.Message) channels.Secrets {
+	return channels.SecretsOf(m, s.cfg.SecretID, s.cfg.SecretKey)
+}
+
 // request writes m as a request for its one number.
 func (s *Sender) request(m push.Message) (*sms.SendSmsRequest, error) {
 	template, known := s.templates[m.BizType]
@@ -46,7 +60,7 @@ func (s *Sender) request(m push.Message) (*sms.SendSmsRequest, error) {
 	r.TemplateId = &template.id
 	r.SessionContext = &m.Reference
 	for _, param := range template.params {
-		value, err := param.Render(m.Vars)
+		value, err := param.RenderChecked(m.Vars, s.cfg.Values.Check)
 		if err != nil {
 			return nil, err
 		}
