@@ -32,6 +32,12 @@ type Receipt struct {
 	Digest        []byte    // the same word twice has the same digest
 }
 
+// Kept is what became of a receipt at its arrival.
+type Kept struct {
+	ID       int64
+	Repeated bool // the same word had come before
+}
+
 // Effect is what a receipt did to the delivery it is about.
 type Effect string
 

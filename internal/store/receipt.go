@@ -14,12 +14,6 @@ import (
 // maxRaw bounds a receipt as received, in characters; its other texts are bounded as in a result.
 const maxRaw = 8000
 
-// Stored is what became of a receipt at its arrival.
-type Stored struct {
-	ID       int64
-	Repeated bool // the same word had come before
-}
-
 // keepReceipt stores a receipt, or counts its repeat.
 const keepReceipt = `
 INSERT INTO push_receipt (provider, status, provider_msg_id, reference, recipient, recipient_hash, code, message,
@@ -32,14 +26,14 @@ RETURNING id, repeats > 0`
 
 // KeepReceipts stores receipts as they came; none is matched by it. It stores all of them or none, in one round trip,
 // and answers in the order asked.
-func (s *Store) KeepReceipts(ctx context.Context, receipts []push.Receipt) ([]Stored, error) {
+func (s *Store) KeepReceipts(ctx context.Context, receipts []push.Receipt) ([]push.Kept, error) {
 	order := make([]int, len(receipts)) // by digest: two calls with the same receipts do not deadlock
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(i, j int) int { return slices.Compare(receipts[i].Digest, receipts[j].Digest) })
-	kept, err := withoutConflict(ctx, func() ([]Stored, error) {
-		kept := make([]Stored, len(receipts))
+	kept, err := withoutConflict(ctx, func() ([]push.Kept, error) {
+		kept := make([]push.Kept, len(receipts))
 		var b pgx.Batch
 		for _, i := range order {
 			b.Queue(keepReceipt, receiptArgs(receipts[i])).QueryRow(func(row pgx.Row) error {

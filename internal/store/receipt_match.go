@@ -13,7 +13,8 @@ import (
 // matchReceipts brings receipts to their deliveries. Its parts, in order:
 //   - parked: receipts that are due, none that another call has in hand;
 //   - found: the delivery of each, by the current attempt's message id, by an earlier attempt's, or by our reference.
-//     A WeChat receipt names no reference, so its recipient must agree where both sides know it;
+//     A WeChat receipt names no reference, so its recipient must agree where both sides know it; one that names no
+//     message either (seen in the field) is of the only message to that recipient in the minutes before;
 //   - locked: that delivery as it is now, whoever just changed it;
 //   - judged: what the receipt does to it. A receipt proves an acceptance (rule P1), so it settles whatever is not
 //     settled yet. A failed one is of one message only: while an attempt is out it waits for that one's result, and
@@ -41,6 +42,12 @@ WITH parked AS (
 		UNION ALL
 		SELECT l.id, 3 FROM push_log l
 		WHERE l.reference = p.reference AND l.action = 'sms' AND p.provider <> 'wechat'
+		UNION ALL
+		SELECT min(l.id), 4 FROM push_log l
+		WHERE p.provider = 'wechat' AND p.provider_msg_id IS NULL AND l.action = 'wechat'
+		AND l.recipient_hash = p.recipient_hash
+		AND l.intent_at BETWEEN p.reported_at - interval '10 min' AND p.reported_at + interval '1 min'
+		HAVING count(*) = 1
 		ORDER BY rank LIMIT 1) c
 ), locked AS (
 	SELECT l.id, l.status, l.provider, l.provider_msg_id, l.sent_at

@@ -274,6 +274,23 @@ func TestWeChatReceiptNeedsItsRecipient(t *testing.T) {
 	r.must(t, id, "delivered", "status")
 }
 
+// TestWeChatReceiptWithoutMessageID is of the only recent message to its recipient; of two it is nobody's.
+func TestWeChatReceiptWithoutMessageID(t *testing.T) {
+	t.Parallel()
+	for n, want := range []string{"", "delivered settled", ""} {
+		r := fresh(t)
+		for i := range n {
+			r.put(t, push.WeChat, push.Sent, columns{"provider": "'wechat'", "provider_msg_id": fmt.Sprintf("'%d'", i), "recipient_hash": `'\x0102'`})
+		}
+		r.put(t, push.WeChat, push.Sent, columns{"provider": "'wechat'", "recipient_hash": `'\x0102'`, "intent_at": "now() - interval '1 h'"})
+		r.put(t, push.WeChat, push.Sent, columns{"provider": "'wechat'", "recipient_hash": `'\x09'`})
+		word := push.Receipt{Provider: "wechat", Report: push.ReportDelivered, RecipientHash: []byte{1, 2}, ReportedAt: time.Now(), Raw: "<xml/>"}
+		if got := r.receive(t, signed(word)); got != want {
+			t.Errorf("with %d recent messages: %q, want %q", n, got, want)
+		}
+	}
+}
+
 // TestReceiptOfNobodyIsParkedAndDroppedByAge.
 func TestReceiptOfNobodyIsParkedAndDroppedByAge(t *testing.T) {
 	t.Parallel()
