@@ -14,7 +14,7 @@ import (
 // deliverer builds the pipeline on its services.
 func (p *Pusher) deliverer(client redis.UniversalClient, log *store.Store) (*deliver.Deliverer, error) {
 	c := p.cfg
-	channels, err := p.channels()
+	channels, err := p.channels(client)
 	if err != nil {
 		return nil, err
 	}

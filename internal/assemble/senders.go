@@ -5,20 +5,28 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"pusher/internal/config"
+	"pusher/internal/dedup"
 	"pusher/internal/deliver"
 	"pusher/internal/push"
 )
 
+// forcedTokens is what WeChat allows an account: 20 in a day, 30 seconds apart, with a margin for what is on its way.
+func forcedTokens() dedup.RationConfig {
+	return dedup.RationConfig{Name: "wechat-token", Most: 20, Period: 24 * time.Hour, Apart: 35 * time.Second}
+}
+
 // channels makes the sender of every channel that some push uses.
-func (p *Pusher) channels() (map[push.Action]deliver.Channel, error) {
+func (p *Pusher) channels(client redis.UniversalClient) (map[push.Action]deliver.Channel, error) {
 	channels := map[push.Action]deliver.Channel{}
 	for _, configured := range p.cfg.Pushes {
 		for _, action := range configured.Actions.List() {
 			if _, made := channels[action]; made {
 				continue
 			}
-			sender, err := p.sender(action)
+			sender, err := p.sender(action, client)
 			if err != nil {
 				return nil, fmt.Errorf("making the channel %s: %w", action, err)
 			}
@@ -31,12 +39,12 @@ func (p *Pusher) channels() (map[push.Action]deliver.Channel, error) {
 }
 
 // sender makes the sender of one channel. Of the SMS providers it is the first: which one sends is decided once.
-func (p *Pusher) sender(action push.Action) (deliver.Sender, error) {
+func (p *Pusher) sender(action push.Action, client redis.UniversalClient) (deliver.Sender, error) {
 	switch {
 	case action == push.Notify:
 		return Notify(p.cfg)
 	case action == push.WeChat:
-		s, err := WeChat(p.cfg)
+		s, err := WeChat(p.cfg, dedup.NewRation(client, forcedTokens()))
 		return closing(p, s, err)
 	case p.cfg.Channels.SMS.Providers[0] == config.ProviderTencent:
 		s, err := Tencent(p.cfg)

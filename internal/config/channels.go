@@ -21,6 +21,7 @@ type SMSChannel struct {
 	Providers   []string      `yaml:"providers"`    // in order of preference [those of aliyun, tencent that have keys]
 	WhenUnknown string        `yaml:"when_unknown"` // hold or resend [hold]
 	HoldMax     time.Duration `yaml:"hold_max"`     // then dead, with a letter [72h]
+	Shorten     bool          `yaml:"shorten"`      // variables over max_variable are shortened, not refused [false]
 	Aliyun      Aliyun        `yaml:"aliyun"`
 	Tencent     Tencent       `yaml:"tencent"`
 }
@@ -32,7 +33,9 @@ type Aliyun struct {
 	AccessKeyID     string  `yaml:"access_key_id"`
 	AccessKeySecret Secret  `yaml:"access_key_secret"`
 	SignName        string  `yaml:"sign_name"`
-	Rate            float64 `yaml:"rate"` // requests a second over all instances; 0 for no limit
+	Rate            float64 `yaml:"rate"`         // requests a second over all instances; 0 for no limit
+	MaxVariable     int     `yaml:"max_variable"` // characters of one variable; 0 for no limit [35]
+	AllowURLs       bool    `yaml:"allow_urls"`   // in variables: only templates of that kind take them [false]
 }
 
 // Tencent is one account of Tencent Cloud SMS.
@@ -44,6 +47,9 @@ type Tencent struct {
 	SDKAppID  string  `yaml:"sdk_app_id"`
 	SignName  string  `yaml:"sign_name"`
 	Rate      float64 `yaml:"rate"` // requests a second over all instances; 0 for no limit
+	// MaxVariable is in characters of one variable; accounts opened since 2024 have 6 until they ask for more [0, no limit].
+	MaxVariable int  `yaml:"max_variable"`
+	AllowURLs   bool `yaml:"allow_urls"` // in variables [false]
 }
 
 // WeChatChannel is template messages of one official account.
@@ -52,6 +58,7 @@ type WeChatChannel struct {
 	ResendWithin time.Duration `yaml:"resend_within"` // repeats of an ambiguous send; below the provider's 10m [9m]
 	WhenUnknown  string        `yaml:"when_unknown"`  // hold or resend [hold]
 	HoldMax      time.Duration `yaml:"hold_max"`      // then dead, with a letter [72h]
+	Shorten      bool          `yaml:"shorten"`       // free text too long for its field is shortened, not refused [false]
 	Endpoint     string        `yaml:"endpoint"`      // full base URL; empty for the provider's own
 	AppID        string        `yaml:"app_id"`
 	AppSecret    Secret        `yaml:"app_secret"`

@@ -12,6 +12,7 @@ type Config struct {
 	HTTP     HTTP            `yaml:"http"`
 	Retry    Retry           `yaml:"retry"`
 	Channels Channels        `yaml:"channels"`
+	Receipts Receipts        `yaml:"receipts"`
 	Phone    Phone           `yaml:"phone"`
 	Privacy  Privacy         `yaml:"privacy"`
 	Log      Log             `yaml:"log"`

@@ -47,14 +47,15 @@ func Default() *Config {
 			Notify: NotifyChannel{Timeout: 5 * time.Second},
 			SMS: SMSChannel{
 				Timeout: 5 * time.Second, AskFor: 15 * time.Minute, WhenUnknown: Hold, HoldMax: 72 * time.Hour,
-				Aliyun: Aliyun{Region: "cn-hangzhou"}, Tencent: Tencent{Region: "ap-guangzhou"},
+				Aliyun: Aliyun{Region: "cn-hangzhou", MaxVariable: 35}, Tencent: Tencent{Region: "ap-guangzhou"},
 			},
 			WeChat: WeChatChannel{
 				Timeout: 5 * time.Second, ResendWithin: 9 * time.Minute, WhenUnknown: Hold, HoldMax: 72 * time.Hour,
 			},
 		},
-		Phone: Phone{Region: "CN"},
-		Log:   Log{Level: "info"},
+		Receipts: defaultReceipts(),
+		Phone:    Phone{Region: "CN"},
+		Log:      Log{Level: "info"},
 	}
 }
 

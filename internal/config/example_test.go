@@ -38,10 +38,15 @@ func TestExampleFileHoldsEveryKey(t *testing.T) {
 	for _, key := range []string{
 		"version", "dedup.by", "dedup.window", "actions.notify.title", "actions.notify.body", "actions.sms.aliyun.template",
 		"actions.sms.aliyun.params", "actions.sms.tencent.template", "actions.sms.tencent.params", "actions.wechat.template",
-		"actions.wechat.url", "actions.wechat.data",
+		"actions.wechat.url", "actions.wechat.data", "sample",
 	} {
 		if _, ok := c.places["pushes.resume_viewed."+key]; !ok {
 			t.Errorf("the example lacks pushes.*.%s", key)
+		}
+	}
+	for _, key := range []string{"params", "tencent.order"} {
+		if _, ok := c.places["pushes.interview_invited.actions.sms."+key]; !ok {
+			t.Errorf("the example lacks pushes.*.actions.sms.%s", key)
 		}
 	}
 }

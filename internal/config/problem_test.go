@@ -41,6 +41,8 @@ func TestEachMistakeNamesKeyAndLine(t *testing.T) {
 		"tag":                       {"kafka:\n  topic: !own 12", "kafka.topic", 2, "quotes"},
 		"merge key":                 {"redis: &r {db: 1}\nkafka:\n  <<: *r", "kafka", 3, "merge"},
 
+		"variable below nothing":   {"channels: {sms: {aliyun: {max_variable: -1}}}", "channels.sms.aliyun.max_variable", 1, "0 (no limit)"},
+		"variables below nothing":  {"channels: {sms: {tencent: {max_variable: -1}}}", "channels.sms.tencent.max_variable", 1, "0 (no limit)"},
 		"no broker":                {"kafka: {brokers: []}", "kafka.brokers", 1, "at least one"},
 		"broker without port":      {"kafka:\n  brokers: [kafka]", "kafka.brokers", 2, "host:port"},
 		"topic with a blank":       {"kafka: {topic: \"a b\"}", "kafka.topic", 1, "topic name"},
@@ -110,6 +112,10 @@ func TestEachMistakeNamesKeyAndLine(t *testing.T) {
 		"sms of a spare alone":  {"\n  p:\n    actions:\n      sms: {tencent: {template: \"1\"}}", "pushes.p.actions.sms", 15, "aliyun, the first"},
 		"sms without provider":  {"channels: {}\npushes: {p: {actions: {sms: {aliyun: {template: t}}}}}", "pushes.p.actions.sms", 2, "no provider"},
 		"sms param is a number": {"\n  p:\n    actions:\n      sms: {aliyun: {template: t, params: {n: 1}}}", "pushes.p.actions.sms.aliyun.params.n", 15, "quotes"},
+		"sms order of nothing":  {"\n  p:\n    actions:\n      sms:\n        params: {a: x}\n        aliyun: {template: t}\n        tencent: {template: \"1\", order: [a, b]}", "pushes.p.actions.sms.tencent.order", 18, "b, which is not among sms.params"},
+		"sms order and params":  {"\n  p:\n    actions:\n      sms:\n        params: {a: x}\n        aliyun: {template: t}\n        tencent: {template: \"1\", order: [a], params: [x]}", "pushes.p.actions.sms.tencent.order", 18, "keep one"},
+		"sms without order":     {"\n  p:\n    actions:\n      sms:\n        params: {a: x}\n        aliyun: {template: t}\n        tencent: {template: \"1\"}", "pushes.p.actions.sms.tencent.order", 18, "missing"},
+		"sample is a number":    {"\n  p:\n    sample: {a: 1}\n    actions: {notify: {title: t}}", "pushes.p.sample.a", 14, "quotes"},
 		"wechat no template":    {"\n  p:\n    actions:\n      wechat: {url: u}", "pushes.p.actions.wechat.template", 15, "missing"},
 	}
 	for name, c := range cases {

@@ -12,6 +12,9 @@ type Push struct {
 	Version string      `yaml:"version"` // v1, v2, ...; a new one makes old facts news [v1]
 	Dedup   PushDedup   `yaml:"dedup"`
 	Actions PushActions `yaml:"actions"` // the channels configured here are the push's channels
+
+	// Sample is an event's params, with which `pusher check` tries every text of the push; empty: it is not tried.
+	Sample map[string]string `yaml:"sample"`
 }
 
 // PushDedup is what makes two events the same fact.
@@ -36,10 +39,12 @@ type NotifyTemplate struct {
 	Body  string `yaml:"body"`
 }
 
-// SMSTemplates names each provider's own registered template.
+// SMSTemplates names each provider's own registered template. The variables are declared once, in Params, or by each
+// provider in its own way.
 type SMSTemplates struct {
-	Aliyun  *AliyunTemplate  `yaml:"aliyun"`
-	Tencent *TencentTemplate `yaml:"tencent"`
+	Params  map[string]string `yaml:"params"` // for every provider that has none of its own
+	Aliyun  *AliyunTemplate   `yaml:"aliyun"`
+	Tencent *TencentTemplate  `yaml:"tencent"`
 }
 
 // AliyunTemplate is a template of Aliyun with named parameters.
@@ -52,6 +57,7 @@ type AliyunTemplate struct {
 type TencentTemplate struct {
 	Template string   `yaml:"template"`
 	Params   []string `yaml:"params"`
+	Order    []string `yaml:"order"` // instead of params: the names in sms.params, by position
 }
 
 // WeChatTemplate is a template of the official account; url and data are templates themselves.
@@ -70,4 +76,31 @@ func (a PushActions) List() []push.Action {
 // Has reports whether there is a template for the provider.
 func (s SMSTemplates) Has(provider string) bool {
 	return provider == ProviderAliyun && s.Aliyun != nil || provider == ProviderTencent && s.Tencent != nil
+}
+
+// AliyunParams are the params of Aliyun's template: its own, else those declared once. Nil without a template.
+func (s SMSTemplates) AliyunParams() map[string]string {
+	switch {
+	case s.Aliyun == nil:
+		return nil
+	case s.Aliyun.Params != nil:
+		return s.Aliyun.Params
+	}
+	return s.Params
+}
+
+// TencentParams are the params of Tencent's template by position: its own, else those declared once, in its order.
+// Nil without a template.
+func (s SMSTemplates) TencentParams() []string {
+	switch {
+	case s.Tencent == nil:
+		return nil
+	case s.Tencent.Params != nil:
+		return s.Tencent.Params
+	}
+	params := make([]string, len(s.Tencent.Order))
+	for i, name := range s.Tencent.Order {
+		params[i] = s.Params[name]
+	}
+	return params
 }

@@ -36,6 +36,9 @@ func (a PushActions) texts() map[string]string {
 		put("wechat.", map[string]string{"url": a.WeChat.URL})
 		put("wechat.data.", a.WeChat.Data)
 	}
+	if a.SMS != nil {
+		put("sms.params.", a.SMS.Params)
+	}
 	if a.SMS != nil && a.SMS.Aliyun != nil {
 		put("sms.aliyun.params.", a.SMS.Aliyun.Params)
 	}

@@ -11,7 +11,7 @@ func TestTextsThatDoNotCompileAreProblemsWithKeyAndLine(t *testing.T) {
 	c := mustLoad(t, valid+`  other:
     actions:
       notify: {title: Title}
-      sms: {aliyun: {template: t}, tencent: {template: "1", params: [a, b]}}
+      sms: {params: {name: a}, aliyun: {template: t}, tencent: {template: "1", params: [a, b]}}
 `)
 	var seen []string
 	err := c.CheckTexts(func(key, text string) error {
@@ -32,7 +32,7 @@ func TestTextsThatDoNotCompileAreProblemsWithKeyAndLine(t *testing.T) {
 	if second.Key != "pushes.other.actions.sms.tencent.params.1" || second.Line != 16 {
 		t.Errorf("got %+v", second)
 	}
-	for _, key := range []string{"wechat.data.thing1", "wechat.url", "sms.aliyun.params.company", "notify.body"} {
+	for _, key := range []string{"wechat.data.thing1", "wechat.url", "sms.aliyun.params.company", "sms.params.name", "notify.body"} {
 		if !slices.Contains(seen, key) {
 			t.Errorf("%s was not looked at: %v", key, seen)
 		}

@@ -79,6 +79,7 @@ func (c *Config) validate() []Problem {
 	c.validateDedup(v)
 	c.validateRest(v)
 	c.Channels.validate(v)
+	c.Receipts.validate(v)
 	c.validateAccounts(v)
 	c.validatePushes(v)
 	return v.problems

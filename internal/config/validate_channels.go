@@ -40,6 +40,8 @@ func (s SMSChannel) validate(v *validator) {
 	}
 	v.baseURL("channels.sms.aliyun.endpoint", s.Aliyun.Endpoint)
 	v.baseURL("channels.sms.tencent.endpoint", s.Tencent.Endpoint)
+	v.checkf(s.Aliyun.MaxVariable >= 0, "channels.sms.aliyun.max_variable", "is %d: must be 0 (no limit) or more", s.Aliyun.MaxVariable)
+	v.checkf(s.Tencent.MaxVariable >= 0, "channels.sms.tencent.max_variable", "is %d: must be 0 (no limit) or more", s.Tencent.MaxVariable)
 	v.checkf(s.Aliyun.Rate >= 0, "channels.sms.aliyun.rate", "is %v: must be 0 (no limit) or more", s.Aliyun.Rate)
 	v.checkf(s.Tencent.Rate >= 0, "channels.sms.tencent.rate", "is %v: must be 0 (no limit) or more", s.Tencent.Rate)
 }

@@ -44,10 +44,23 @@ func (c *Config) validateActions(v *validator, key string, a PushActions) {
 	}
 	if a.SMS.Tencent != nil {
 		v.checkf(a.SMS.Tencent.Template != "", key+".sms.tencent.template", "is missing: name the registered template")
+		a.SMS.validateOrder(v, key+".sms")
 	}
 	if providers := c.Channels.SMS.Providers; len(providers) == 0 {
 		v.checkf(false, key+".sms", "cannot be sent: channels.sms has no provider with an account")
 	} else {
 		v.checkf(a.SMS.Has(providers[0]), key+".sms", "has no template for %s, the first of channels.sms.providers", providers[0])
 	}
+}
+
+// validateOrder checks that Tencent, which knows variables by their position alone, gets each one that is declared once.
+func (s SMSTemplates) validateOrder(v *validator, key string) {
+	order, t := key+".tencent.order", s.Tencent
+	for _, name := range t.Order {
+		_, known := s.Params[name]
+		v.checkf(known, order, "names %s, which is not among sms.params", name)
+	}
+	v.checkf(t.Params == nil || len(t.Order) == 0, order, "is given beside params: keep one of the two")
+	v.checkf(t.Params != nil || len(s.Params) == 0 || len(t.Order) > 0, order,
+		"is missing: Tencent takes sms.params by position, so name them in order")
 }
