@@ -43,6 +43,9 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 	}
 	p := &Pusher{cfg: c, log: log, metrics: telemetry.New(version), ready: &readiness{}}
 	p.http = httpd.New(p.metrics.Handler(), p.ready.checks())
+	if err := p.receipts(); err != nil {
+		return nil, err
+	}
 	if err := p.http.Listen(ctx, c.HTTP.Addr); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,11 @@ const (
 	stoppers
 	reasons
 	kinds
+	receiptOutcomes
+	reports
+	effects
+	carrierCodes
+	carrierFamilies
 )
 
 // values lists the known values of a label.
@@ -52,6 +57,22 @@ func (l label) values() []string {
 		return []string{
 			"joined", "left", "topics", "group", "fetch", "commit", "poison", "dead_letter", "handler", "panic", "undrained",
 		}
+	case receiptOutcomes:
+		return []string{"new", "repeated", "unreadable", "unmatched", "refused", "lost"}
+	case reports:
+		return []string{string(push.ReportDelivered), string(push.ReportUndelivered)}
+	case effects:
+		return []string{string(push.EffectSettled), string(push.EffectLate), string(push.EffectOther)}
+	case carrierCodes:
+		return []string{
+			"UNDELIV", "REJECTD", "EXPIRED", "DELETED", "UNKNOWN", "ACCEPTD", "NOROUTE", // SMPP's
+			"MOBILE_SEND_LIMIT", "MOBILE_NOT_ON_SERVICE", "MOBILE_IN_BLACK", "MOBILE_ACCOUNT_ABNORMAL", "MOBILE_TERMINAL_ERROR",
+			"MOBILE_TERMINAL_STOPPED", "SIGNATURE_BLACKLIST", "CONTENT_KEYWORD", "CONTENT_ERROR", "FREQUENCY_LIMIT",
+			"IS_CLOSED", "SP_UNKNOWN_ERROR", "SP_NOT_BY_SMS", "REQUEST_SUCCESS", // Aliyun's
+			"user_block", "system_failed", "freq_limit", // WeChat's
+		}
+	case carrierFamilies: // of numbered codes, by carrier and gateway
+		return []string{"MK", "MI", "MN", "MB", "MC", "MH", "MX", "MA", "DB", "ID", "IA", "IB", "IC", "CA", "CB", "CJ", "HD", "LT", "SME", "XL", "ET", "GG"}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type Metrics struct {
 	consumer    *prometheus.CounterVec   // kind
 	compensated *prometheus.CounterVec   // step
 	unread      *prometheus.CounterVec   // source
+	receipts    receipts
 }
 
 // New makes the metrics of one process, with those of Go and the process itself.
@@ -50,6 +51,7 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.deadLetters, m.consumer,
 		m.compensated, m.unread)
+	m.receipts = newReceipts(m.registry)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pusher_build_info", Help: "Always 1; the label tells the version.",
 	}, []string{"version"})

@@ -25,6 +25,8 @@ func used(t *testing.T) *Metrics {
 	m.Takeover(push.Notify)
 	m.DeadLetter(push.ReasonNotJSON)
 	m.Consumer("joined", 1)
+	m.Receipts("aliyun", "new", 1)
+	m.Matched(push.Matched{Provider: "aliyun", Report: push.ReportUndelivered, Effect: push.EffectSettled, Code: "MK:0001", Waited: time.Second})
 	m.Compensated(push.Tally{Requeued: 3, Letters: 1})
 	m.WatchHeld(StageAdmitted, func() int { return 7 })
 	m.WatchHeld(StageSending, func() int { return 2 })
