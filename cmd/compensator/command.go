@@ -30,8 +30,7 @@ func newCommand(w *cli.World) *cobra.Command {
 		Long: "Re-queues what is due, publishes again what got lost on the way, takes up what a pusher left behind, asks about\n" +
 			"unknown sends, gives up and writes dead letters. Two at once share the work and never double it.\n\n" +
 			"Exit code 0 when the pass completed, also with nothing to do; 1 when it did not; 2 for wrong usage or configuration.",
-		Version: cli.Version(),
-		Args:    cli.Args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("every") && f.every <= 0 {
 				return &cli.UsageError{Err: fmt.Errorf("--every %s: must be longer than 0", f.every)}
@@ -40,6 +39,7 @@ func newCommand(w *cli.World) *cobra.Command {
 		},
 	}
 	w.Flag(cmd)
+	cli.Versioned(cmd)
 	cmd.Flags().DurationVar(&f.every, "every", 0, "loop: a pass at once, then one every so often, such as 30s")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "tell what a pass would do, and do nothing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the counts as JSON, one line a pass")
@@ -82,7 +82,10 @@ func printSummary(w *cli.World, sum compensate.Summary, failed error, asJSON boo
 		}{sum, failed == nil})
 	}
 	did := "pass"
-	if sum.DryRun {
+	switch {
+	case failed != nil:
+		did = "pass not completed"
+	case sum.DryRun:
 		did = "would do"
 	}
 	t := sum.Tally

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +41,7 @@ func (r *report) add(f finding) {
 		_, _ = fmt.Fprintf(r.out, "warn  %s: %s; %s\n", f.what, f.says, f.mend)
 	default:
 		r.bad++
-		line := fmt.Sprintf("bad   %s: %s", f.what, cli.OneLine(f.err))
+		line := fmt.Sprintf("bad   %s: %s", f.what, strings.TrimPrefix(cli.OneLine(f.err), "config: "))
 		if f.mend != "" {
 			line += "; " + f.mend
 		}
@@ -52,7 +54,8 @@ func newCheckCommand(w *cli.World) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration and every dependency, a line each",
-		Long: "Checks the configuration with its templates, Kafka and its topics, Redis, and PostgreSQL with its schema.\n\n" +
+		Long: "Checks the configuration, its templates against the sample of each push, Kafka and its topics, Redis, and PostgreSQL\n" +
+			"with its schema.\n\n" +
 			"Each line says ok, warn or bad, and how to mend it. Exit code 1 when anything is bad; 2 when it is the configuration.",
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,14 +71,37 @@ func newCheckCommand(w *cli.World) *cobra.Command {
 // check goes through everything; one thing away keeps no other from being looked at.
 func check(ctx context.Context, w *cli.World, c *config.Config) error {
 	r := &report{out: w.Stdout}
-	r.add(finding{what: "configuration " + w.Path(), says: fmt.Sprintf("%d pushes", len(c.Pushes)), err: c.NeedPushes()})
-	for _, look := range []func(context.Context, *config.Config, *report){checkKafka, checkRedis, checkPostgres} {
+	wrong := checkConfig(w, c, r)
+	for _, look := range []func(context.Context, *config.Config, *report){checkTexts, checkKafka, checkRedis, checkPostgres} {
 		within(ctx, func(ctx context.Context) { look(ctx, c, r) })
 	}
-	if r.bad > 0 {
+	switch {
+	case wrong != nil:
+		return wrong
+	case r.bad == 1:
+		return errors.New("1 of the checks above is bad")
+	case r.bad > 1:
 		return fmt.Errorf("%d of the checks above are bad", r.bad)
 	}
 	return nil
+}
+
+// checkConfig looks at what a file without mistakes may still lack. It answers what is missing.
+func checkConfig(w *cli.World, c *config.Config, r *report) error {
+	what := "configuration " + w.Path()
+	if w.Path() == "" {
+		what = "configuration without a file"
+	}
+	wrong := []error{c.NeedPushes(), c.NeedPostgres()}
+	for _, err := range wrong {
+		if err != nil {
+			r.add(finding{what: what, err: err})
+		}
+	}
+	if errors.Join(wrong...) == nil {
+		r.add(finding{what: what, says: cli.Count(len(c.Pushes), "push", "pushes")})
+	}
+	return errors.Join(wrong...)
 }
 
 // within gives one check its time.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pusher/internal/assemble"
+	"pusher/internal/cli"
 	"pusher/internal/config"
 	"pusher/internal/consume"
 	"pusher/internal/dedup"
@@ -32,17 +33,17 @@ func checkKafka(ctx context.Context, c *config.Config, r *report) {
 	}
 	r.add(finding{what: what, says: "answers"})
 	for _, t := range topics {
-		r.add(topicFinding(t, t.Name == c.Kafka.DeadLetterTopic))
+		r.add(topicFinding(t, c.Kafka.Brokers[0], t.Name == c.Kafka.DeadLetterTopic))
 	}
 }
 
 // topicFinding judges one topic. Only the dead-letter topic must take more than an event: its headers come on top.
-func topicFinding(t consume.TopicInfo, letters bool) finding {
-	f := finding{what: "kafka topic " + t.Name, says: fmt.Sprintf("%d partitions", t.Partitions), err: t.Err}
+func topicFinding(t consume.TopicInfo, broker string, letters bool) finding {
+	f := finding{what: "kafka topic " + t.Name, says: cli.Count(t.Partitions, "partition", "partitions"), err: t.Err}
 	need := push.MaxValue + letterOverhead
 	switch {
 	case errors.Is(t.Err, consume.ErrNoTopic):
-		f.mend = "create it: kafka-topics.sh --create --topic " + t.Name
+		f.mend = fmt.Sprintf("create it: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 8", broker, t.Name)
 	case t.Err == nil && letters && t.MaxMessageBytes > 0 && t.MaxMessageBytes < need:
 		f.warn, f.says = true, fmt.Sprintf("max.message.bytes is %d, so a large dead letter has its value cut", t.MaxMessageBytes)
 		f.mend = fmt.Sprintf("set it to %d or more on this topic", need)
@@ -73,13 +74,12 @@ func checkRedis(ctx context.Context, c *config.Config, r *report) {
 
 // checkPostgres looks at the push log's server, its settings and its schema.
 func checkPostgres(ctx context.Context, c *config.Config, r *report) {
+	if c.NeedPostgres() != nil {
+		return // said already: it is the configuration
+	}
 	log, err := assemble.Store(ctx, c, "pusher check")
 	if err != nil {
-		mend := "is it running there? see postgres.url"
-		if c.NeedPostgres() != nil {
-			mend = ""
-		}
-		r.add(finding{what: "postgres", err: err, mend: mend})
+		r.add(finding{what: "postgres", err: err, mend: "is it running there? see postgres.url"})
 		return
 	}
 	defer log.Close()
@@ -100,7 +100,7 @@ func schemaFinding(list []store.Migration, err error) finding {
 		}
 	}
 	if err == nil && pending > 0 {
-		f.err = fmt.Errorf("%d of %d migrations are missing", pending, len(list))
+		f.err = fmt.Errorf("migrations missing: %d of %d", pending, len(list))
 		f.mend = "run pusher migrate up"
 	}
 	return f

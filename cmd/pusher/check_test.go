@@ -56,20 +56,33 @@ func TestCheckSaysHowToMendTopicsAndSchema(t *testing.T) {
 	s := onServices(t)
 	s.topic, s.postgres = testbed.Unique(t), testbed.EmptyPostgres(t)
 	got := execute(t.Context(), "", "check", "--config", s.config(t))
-	if got.code != 1 || !strings.Contains(got.stdout, "bad   kafka topic "+s.topic+": no such topic; create it") ||
-		!strings.Contains(got.stdout, "migrations are missing; run pusher migrate up") {
+	if got.code != 1 || !strings.Contains(got.stdout, "bad   kafka topic "+s.topic+": no such topic; create it: kafka-topics.sh --bootstrap-server "+s.brokers) ||
+		!strings.Contains(got.stdout, "; run pusher migrate up") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestCheckWithoutConfigurationLooksAtTheServicesAndExits2(t *testing.T) {
+	t.Parallel()
+	got := execute(t.Context(), "", "check", "--config", file(t, "kafka: {brokers: [\"127.0.0.1:1\"]}\nredis: {addrs: [\"127.0.0.1:2\"]}\n"))
+	for _, want := range []string{": pushes: is missing", ": postgres.url: is missing", "bad   kafka 127.0.0.1:1", "bad   redis 127.0.0.1:2"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %q in\n%s", want, got.stdout)
+		}
+	}
+	if got.code != 2 || strings.Count(got.stdout, "\n") != 4 || strings.Contains(got.stdout, "config: ") {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestFindingsOfTopicsAndSchema(t *testing.T) {
 	t.Parallel()
-	small := topicFinding(consume.TopicInfo{Name: "dlq", Partitions: 1, MaxMessageBytes: 1048588}, true)
+	small := topicFinding(consume.TopicInfo{Name: "dlq", Partitions: 1, MaxMessageBytes: 1048588}, "k:1", true)
 	if !small.warn || !strings.Contains(small.mend, "1114112") {
 		t.Errorf("a dead-letter topic that cuts letters: %+v", small)
 	}
 	for _, size := range []int{0, 1114112} {
-		if f := topicFinding(consume.TopicInfo{Name: "dlq", Partitions: 1, MaxMessageBytes: size}, true); f.warn || f.err != nil {
+		if f := topicFinding(consume.TopicInfo{Name: "dlq", Partitions: 1, MaxMessageBytes: size}, "k:1", true); f.warn || f.err != nil {
 			t.Errorf("max.message.bytes %d: %+v", size, f)
 		}
 	}

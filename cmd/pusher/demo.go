@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rs/zerolog"
@@ -36,7 +37,11 @@ func newDemoCommand(w *cli.World) *cobra.Command {
 				}
 				o.Log = log
 			}
-			return demo.Run(cmd.Context(), o)
+			err := demo.Run(cmd.Context(), o)
+			if err != nil && cmd.Context().Err() != nil {
+				return errors.New("interrupted before the summary")
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&exit, "exit", false, "end after the summary; exit code 0 only if nothing was sent twice or lost")

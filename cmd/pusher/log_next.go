@@ -5,97 +5,128 @@ import (
 	"strings"
 	"time"
 
-	"pusher/internal/cli"
 	"pusher/internal/config"
 	"pusher/internal/push"
 	"pusher/internal/store"
 )
 
-// next says what will happen to a delivery by itself (docs/contract.md, section 5).
-func next(e store.Entry, c *config.Config) string {
+// means says in words what a delivery's status says (docs/contract.md, section 5).
+func means(e store.Entry) string {
 	switch e.Status {
 	case push.Sending:
-		return "an attempt is going out; past its lease another worker or the compensator takes it up"
+		return fmt.Sprintf("attempt %d may be going out now", e.Attempt)
+	case push.Sent:
+		if e.Action == push.Notify {
+			return "it is in the inbox"
+		}
+		return "the provider took it"
+	case push.Delivered:
+		return "a receipt says that it arrived"
+	case push.Undelivered:
+		return "the provider took it, and a receipt says that it did not arrive"
+	case push.Failed:
+		return fmt.Sprintf("attempt %d certainly did not reach the recipient", e.Attempt)
+	case push.Queued:
+		return fmt.Sprintf("re-enqueued for attempt %d, waiting for a pusher", e.Attempt)
+	case push.Deferred:
+		return "not yet: it waits for its not_before"
+	case push.Unknown:
+		return fmt.Sprintf("attempt %d may have reached the recipient; nobody sends again until that is known", e.Attempt)
+	case push.Dead:
+		return "given up"
+	case push.Expired:
+		return "its expires_at is past; never sent"
+	case push.Skipped:
+		return "never sent, by rule"
+	}
+	return ""
+}
+
+// account reports whether the last attempt met a stop of the whole account: only a person can end that.
+func account(attempts []store.Attempt) bool {
+	return len(attempts) > 0 && attempts[len(attempts)-1].Outcome == push.Account.String()
+}
+
+// next says what will happen to a delivery by itself (docs/contract.md, section 5); stopped says that its account is.
+func next(e store.Entry, stopped bool, c *config.Config, now time.Time) string {
+	switch e.Status {
+	case push.Sending:
+		return "its pusher writes the outcome; once its lease is over (" + at(e.LeaseUntil, now) + "), another worker or the compensator takes it up"
 	case push.Failed, push.Deferred:
 		if e.RetriesUsed >= c.Retry.MaxAttempts {
-			return "retries are used up: the compensator gives it up and writes a dead letter"
+			return "its retries are used up: the compensator gives it up and writes a dead letter"
 		}
-		return "the compensator re-enqueues it after " + e.NextAttemptAt.UTC().Format(time.RFC3339)
+		says := "the compensator re-enqueues it after " + at(e.NextAttemptAt, now)
+		if stopped {
+			says = "mend the account at the provider, by the error above; until then each attempt ends so, and none counts as a retry; " + says
+		}
+		return says
 	case push.Queued:
 		return fmt.Sprintf("the pusher sends attempt %d when it reads the retry topic; the compensator publishes it again until then", e.Attempt)
 	case push.Unknown:
-		return afterUnknown(e, c)
+		return afterUnknown(e, c, now)
 	case push.Sent:
-		return "nothing: the provider took it; a receipt may say more"
+		return "nothing: it is done; a receipt may say more"
 	case push.Dead:
 		if e.LetterDue {
 			return "the compensator writes its dead letter; then nothing by itself"
 		}
-		return "nothing by itself: it is given up and has a dead letter"
+		return "nothing by itself: its dead letter is on " + c.Kafka.DeadLetterTopic
 	case push.Delivered, push.Undelivered, push.Expired, push.Skipped:
 	}
 	return "nothing: it is settled; the same fact is news again after its window"
 }
 
-// afterUnknown says who resolves a send whose outcome is not known.
-func afterUnknown(e store.Entry, c *config.Config) string {
-	held := c.Channels.WeChat.HoldMax
-	says := "it is repeated with the same id while WeChat remembers it; then it is held for an operator"
-	if e.Action == push.SMS {
-		held = c.Channels.SMS.HoldMax
-		says = fmt.Sprintf("the provider is asked for %s where it can be; then it is held for an operator", c.Channels.SMS.AskFor)
-		if c.Channels.SMS.WhenUnknown == config.Resend {
-			return fmt.Sprintf("the provider is asked for %s where it can be; then it is sent again, as a possible duplicate", c.Channels.SMS.AskFor)
-		}
+// afterUnknown says who resolves a send whose outcome is not known. Doubt counts from the first attempt in doubt.
+func afterUnknown(e store.Entry, c *config.Config, now time.Time) string {
+	since := e.AmbiguousSince
+	if since.IsZero() {
+		since = e.UpdatedAt
 	}
-	return fmt.Sprintf("%s, and given up after %s", says, held)
+	if e.Action == push.WeChat {
+		return fmt.Sprintf("repeated with the same id until %s, while WeChat remembers it; then %s",
+			at(since.Add(c.Channels.WeChat.ResendWithin), now), decided(c.Channels.WeChat.WhenUnknown, since.Add(c.Channels.WeChat.HoldMax), now))
+	}
+	asked, sms := since.Add(c.Channels.SMS.AskFor), c.Channels.SMS
+	after := decided(sms.WhenUnknown, since.Add(sms.HoldMax), now)
+	if now.After(asked) {
+		return after
+	}
+	return fmt.Sprintf("the provider, where it can be asked, is asked until %s; then %s", at(asked, now), after)
 }
 
-// print writes the story for a person.
-func (s story) print(w *cli.World) error {
-	d := s.Delivery
-	err := table(w.Stdout, fmt.Sprintf("delivery\t%d", d.ID), func(line func(...any)) {
-		line("key", d.Key)
-		line("biz_id", d.BizID)
-		line("round", d.Round)
-		line("status", d.Status)
-		line("attempt", fmt.Sprintf("%d (%d retries used)", d.Attempt, d.RetriesUsed))
-		line("recipient", orDash(d.Recipient))
-		line("provider", orDash(strings.TrimSpace(d.Provider+" "+d.ProviderMsgID)))
-		if d.ErrorCode != "" {
-			line("error", d.ErrorCode+" "+d.ErrorMessage)
-		}
-		line("created", d.CreatedAt.Format(time.RFC3339))
-		line("origin", fmt.Sprintf("%s/%d@%d, %s", d.Topic, d.Partition, d.Offset, d.RecordTime.Format(time.RFC3339)))
-		line("redis", s.Redis)
-		line("next", s.Next)
-		if len(s.Others) > 0 {
-			line("others", fmt.Sprintf("rows %v have this name too", s.Others))
-		}
-	})
-	if err != nil {
-		return err
+// decided says what when_unknown makes of it.
+func decided(whenUnknown string, dead, now time.Time) string {
+	if whenUnknown == config.Resend {
+		return "it is sent again, as a possible duplicate"
 	}
-	_, _ = fmt.Fprintln(w.Stdout)
-	return table(w.Stdout, "ATTEMPT\tSTARTED\tTOOK\tPROVIDER\tOUTCOME\tERROR\tWORKER", func(line func(...any)) {
-		for _, a := range s.Attempts {
-			line(a.Attempt, clock(a.StartedAt), took(a), orDash(a.Provider), a.Outcome, orDash(a.ErrorCode), orDash(a.Worker))
-		}
-	})
+	return "it is held for an operator (ask the provider by the reference), and given up after " + at(dead, now)
 }
 
-// clock is a time in a table, in UTC as everywhere.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "-"
+// at is a time and how far it is from now; "?" when it is not set.
+func at(t, now time.Time) string {
+	switch left := t.Sub(now); {
+	case t.IsZero():
+		return "?"
+	case left <= 0:
+		return fmt.Sprintf("%s, %s ago", clock(t.UTC()), span(-left))
+	default:
+		return fmt.Sprintf("%s, in %s", clock(t.UTC()), span(left))
 	}
-	return t.Format(time.DateTime)
 }
 
-// took is how long an attempt lasted, once it has an end.
-func took(a attempt) string {
-	if a.StartedAt.IsZero() || a.FinishedAt.IsZero() {
-		return "-"
+// span is a duration to the second, from an hour on to the minute, without the parts that are nought.
+func span(d time.Duration) string {
+	precision := time.Second
+	if d >= time.Hour {
+		precision = time.Minute
 	}
-	return a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond).String()
+	text := d.Round(precision).String()
+	if trimmed, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = trimmed + "m"
+	}
+	if trimmed, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = trimmed + "h"
+	}
+	return text
 }

@@ -92,11 +92,13 @@ func ofKey(key string) (push.Identity, error) {
 
 // story is all that is known of one delivery.
 type story struct {
-	Delivery delivery  `json:"delivery"`
-	Attempts []attempt `json:"attempts"`
-	Redis    string    `json:"redis"` // what its key says
-	Next     string    `json:"next"`  // what happens next
-	Others   []int64   `json:"others,omitempty"`
+	Delivery  delivery  `json:"delivery"`
+	Attempts  []attempt `json:"attempts"`
+	Reference string    `json:"reference"` // by which the provider knows it
+	Redis     string    `json:"redis"`     // what its key says
+	Means     string    `json:"means"`     // what the status says
+	Next      string    `json:"next"`      // what happens next
+	Others    []int64   `json:"others,omitempty"`
 }
 
 // explain finds the newest delivery of that name, with everything about it.
@@ -116,7 +118,10 @@ func explain(ctx context.Context, c *config.Config, log *store.Store, f store.Fi
 	if err != nil {
 		return story{}, err
 	}
-	told := story{Delivery: viewOf(entry), Attempts: []attempt{}, Redis: keyWords(ctx, c, entry.Key()), Next: next(entry, c)}
+	told := story{
+		Delivery: viewOf(entry), Attempts: []attempt{}, Redis: keyWords(ctx, c, entry.Key()), Reference: entry.Reference(entry.Round),
+		Means: means(entry), Next: next(entry, account(attempts), c, time.Now()),
+	}
 	for _, a := range attempts {
 		told.Attempts = append(told.Attempts, attemptOf(a))
 	}
@@ -142,9 +147,9 @@ func keyWords(ctx context.Context, c *config.Config, key string) string {
 	case info.State == push.KeyAbsent:
 		return "absent: the push log alone decides"
 	case info.State == push.KeyProcessing && info.LeaseLeft > 0:
-		return fmt.Sprintf("processing, lease for another %s", info.LeaseLeft.Round(time.Second))
+		return "processing, lease for another " + span(info.LeaseLeft)
 	case info.State == push.KeyProcessing:
 		return "processing, lease over: whoever claims next takes over"
 	}
-	return fmt.Sprintf("%s, attempt %d, kept for another %s", info.State, info.Attempt, info.TTL.Round(time.Second))
+	return fmt.Sprintf("%s, attempt %d, kept for another %s", info.State, info.Attempt, span(info.TTL))
 }

@@ -72,9 +72,9 @@ func TestLogListShowStats(t *testing.T) {
 		"list in JSON":   {[]string{"log", "list", "--json", "--biz-id", "10248"}, []string{`"status": "sent"`, `"offset": 42`, `"key": "push:dedup:resume_viewed:10248:wechat"`}, "lease_until"},
 		"stats":          {[]string{"log", "stats"}, []string{"ACTION", "wechat  sent", "sms     failed   aliyun    dial     1"}, "10248"},
 		"stats in JSON":  {[]string{"log", "stats", "--json", "--since", "1h"}, []string{`"status": "unknown"`, `"count": 1`}, "10248"},
-		"show by name":   {[]string{"log", "show", "resume_viewed", "10249", "sms"}, []string{key, "failed", "+86", s.topic + "/1@42", "re-enqueues it after", "not_sent", "host-1", "something else stands under this key"}, "13800138000"},
-		"show by key":    {[]string{"log", "show", "push:dedup:resume_viewed:10250:sms"}, []string{"unknown", "the provider is asked for 15m0s", "absent: the push log alone decides"}, "13800138000"},
-		"show in JSON":   {[]string{"log", "show", "resume_viewed", "10248", "wechat", "--json"}, []string{`"next": "nothing: the provider took it`, `"outcome": "accepted"`, `"worker": "host-1"`}, "13800138000"},
+		"show by name":   {[]string{"log", "show", "resume_viewed", "10249", "sms"}, []string{key, "status     failed: attempt 1 certainly did not reach", "error      dial: refused", "+86", s.topic + "/1@42", "re-enqueues it after", "not_sent", "host-1", "something else stands under this key"}, "13800138000"},
+		"show by key":    {[]string{"log", "show", "push:dedup:resume_viewed:10250:sms"}, []string{"unknown", "unknown: attempt 1 may have reached the recipient", "is asked until ", "; then it is held for an operator", "in 72h", "absent: the push log alone decides"}, "13800138000"},
+		"show in JSON":   {[]string{"log", "show", "resume_viewed", "10248", "wechat", "--json"}, []string{`"next": "nothing: it is done`, `"means": "the provider took it"`, `"reference": "`, `"outcome": "accepted"`, `"worker": "host-1"`}, "13800138000"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -124,12 +124,13 @@ func TestKeysAreReadBack(t *testing.T) {
 	}
 }
 
-func TestEveryStatusSaysWhatHappensNext(t *testing.T) {
+func TestEveryStatusSaysWhatItMeansAndWhatHappensNext(t *testing.T) {
 	t.Parallel()
-	c, seen := config.Default(), map[string]push.Status{}
+	c, now, seen := config.Default(), time.Now(), map[string]push.Status{}
 	for _, status := range push.Statuses() {
-		says := next(store.Entry{Status: status, Identity: push.Identity{Action: push.SMS}}, c)
-		if says == "" {
+		e := store.Entry{Status: status, Identity: push.Identity{Action: push.SMS}}
+		says := next(e, false, c, now)
+		if says == "" || means(e) == "" {
 			t.Errorf("%s: nothing is said", status)
 		}
 		seen[says] = status
@@ -137,11 +138,50 @@ func TestEveryStatusSaysWhatHappensNext(t *testing.T) {
 	if len(seen) < 7 {
 		t.Errorf("only %d different words: %v", len(seen), seen)
 	}
-	used := next(store.Entry{Status: push.Failed, RetriesUsed: 8}, c)
-	due := next(store.Entry{Status: push.Dead, LetterDue: true}, c)
-	c.Channels.SMS.WhenUnknown = config.Resend
-	resent := next(store.Entry{Status: push.Unknown, Identity: push.Identity{Action: push.SMS}}, c)
-	if !strings.Contains(used, "used up") || !strings.Contains(due, "writes its dead letter") || !strings.Contains(resent, "possible duplicate") {
-		t.Errorf("got %q, %q, %q", used, due, resent)
+}
+
+func TestWhatHappensNextSaysWhenAndWhoMustAct(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	sms, wechat := push.Identity{Action: push.SMS}, push.Identity{Action: push.WeChat}
+	resend := config.Default()
+	resend.Channels.SMS.WhenUnknown = config.Resend
+	cases := map[string]struct {
+		entry   store.Entry
+		stopped bool
+		config  *config.Config
+		says    string
+	}{
+		"retries used up": {store.Entry{Status: push.Failed, RetriesUsed: 8}, false, nil, "used up: the compensator gives it up"},
+		"due soon":        {store.Entry{Status: push.Failed, NextAttemptAt: now.Add(90 * time.Second)}, false, nil, "re-enqueues it after 2026-01-02 03:01:30, in 1m30s"},
+		"due":             {store.Entry{Status: push.Failed, NextAttemptAt: now.Add(-time.Hour)}, false, nil, "after 2026-01-02 02:00:00, 1h ago"},
+		"account":         {store.Entry{Status: push.Failed, NextAttemptAt: now}, true, nil, "mend the account at the provider"},
+		"letter due":      {store.Entry{Status: push.Dead, LetterDue: true}, false, nil, "writes its dead letter"},
+		"letter written":  {store.Entry{Status: push.Dead}, false, nil, "push-events-dlq"},
+		"asked":           {store.Entry{Status: push.Unknown, Identity: sms, UpdatedAt: now}, false, nil, "asked until 2026-01-02 03:15:00, in 15m; then it is held"},
+		"held":            {store.Entry{Status: push.Unknown, Identity: sms, AmbiguousSince: now.Add(-time.Hour)}, false, nil, "it is held for an operator (ask the provider by the reference), and given up after 2026-01-05 02:00:00, in 71h"},
+		"resent":          {store.Entry{Status: push.Unknown, Identity: sms, UpdatedAt: now}, false, resend, "then it is sent again, as a possible duplicate"},
+		"wechat":          {store.Entry{Status: push.Unknown, Identity: wechat, AmbiguousSince: now}, false, nil, "repeated with the same id until 2026-01-02 03:09:00, in 9m"},
+		"no lease":        {store.Entry{Status: push.Sending}, false, nil, "(?)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := tc.config
+			if c == nil {
+				c = config.Default()
+			}
+			if says := next(tc.entry, tc.stopped, c, now); !strings.Contains(says, tc.says) {
+				t.Errorf("got %q, want %q", says, tc.says)
+			}
+		})
+	}
+}
+
+func TestAccountStopIsThatOfTheLastAttempt(t *testing.T) {
+	t.Parallel()
+	stop, other := store.Attempt{Outcome: "account"}, store.Attempt{Outcome: "not_sent"}
+	if account(nil) || account([]store.Attempt{stop, other}) || !account([]store.Attempt{other, stop}) {
+		t.Error("an account stop is found where there is none, or not where it is")
 	}
 }

@@ -138,7 +138,7 @@ func TestUsageAndConfigurationErrorsExit2WithOneLine(t *testing.T) {
 
 func TestVersionAndHelpAreResults(t *testing.T) {
 	t.Parallel()
-	for args, want := range map[string]string{"version": "pusher ", "--help": "Exit codes", "send --help": "JSON"} {
+	for args, want := range map[string]string{"version": "pusher ", "--version": "pusher ", "--help": "Exit codes", "send --help": "JSON"} {
 		got := execute(t.Context(), "", strings.Fields(args)...)
 		if got.code != 0 || !strings.Contains(got.stdout, want) || got.stderr != "" {
 			t.Errorf("%s: got %+v", args, got)

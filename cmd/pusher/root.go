@@ -15,6 +15,7 @@ func newRootCommand(w *cli.World) *cobra.Command {
 			"Results go to stdout, the log to stderr. Exit codes: 0 done, 1 not done, 2 wrong usage or configuration.",
 	}
 	w.Flag(root)
+	cli.Versioned(root)
 	return cli.Group(root,
 		newCheckCommand(w),
 		newDemoCommand(w),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ const sendBatch = 500
 
 // newSendCommand is `pusher send`. All or nothing: a file that is sent half cannot be sent again after it was mended.
 func newSendCommand(w *cli.World) *cobra.Command {
-	var dry bool
+	var dry, show bool
 	cmd := &cobra.Command{
 		Use:   "send [FILE]",
 		Short: "Validate events (JSON lines, from FILE or stdin) and write them to the topic",
@@ -40,40 +41,49 @@ func newSendCommand(w *cli.World) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), w, c, append(args, "-")[0], dry)
+			return send(cmd.Context(), w, c, append(args, stdinName)[0], dry, show)
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "validate only, write nothing")
+	cmd.Flags().BoolVar(&show, "preview", false, "show what each channel would say, in JSON lines, and write nothing")
 	return cmd
 }
 
 // send reads, checks and writes the events of one file.
-func send(ctx context.Context, w *cli.World, c *config.Config, name string, dry bool) error {
+func send(ctx context.Context, w *cli.World, c *config.Config, name string, dry, show bool) error {
 	input, closeInput, err := openInput(w, name)
 	if err != nil {
 		return err
 	}
 	defer closeInput()
-	records, bad, err := readEvents(input, c)
+	if name == stdinName {
+		name = "stdin"
+	}
+	records, remarks, bad, err := readEvents(input, c)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
-	for _, b := range bad {
-		_, _ = fmt.Fprintf(w.Stderr, "%s:%s\n", name, b)
+	for _, remark := range remarks {
+		_, _ = fmt.Fprintf(w.Stderr, "%s:%s\n", name, remark)
 	}
 	switch {
-	case len(bad) > 0:
-		return fmt.Errorf("%d of %d events are bad: nothing is written", len(bad), len(bad)+len(records))
+	case bad > 0:
+		return fmt.Errorf("bad events: %d of %d; nothing is written", bad, bad+len(records))
+	case show:
+		return preview(w, c, records)
 	case dry:
-		_, err = fmt.Fprintf(w.Stdout, "%d events are valid; nothing is written\n", len(records))
+		_, err = fmt.Fprintf(w.Stdout, "valid events: %d; nothing is written\n", len(records))
 		return err
 	}
 	return publish(ctx, w, c, records)
 }
 
-// openInput opens a file, or stdin for "-".
+// stdinName names stdin where a file's name is wanted.
+const stdinName = "-"
+
+// openInput opens a file, or stdin.
 func openInput(w *cli.World, name string) (input io.Reader, closeInput func(), err error) {
-	if name == "-" {
+	if name == stdinName {
 		return w.Stdin, func() {}, nil
 	}
 	file, err := os.Open(name)
@@ -83,47 +93,57 @@ func openInput(w *cli.World, name string) (input io.Reader, closeInput func(), e
 	return file, func() { _ = file.Close() }, nil
 }
 
-// readEvents gives a record for each good line and a word on each bad one; neither holds what the line said.
-func readEvents(input io.Reader, c *config.Config) (records []push.Record, bad []string, err error) {
+// readEvents gives a record for each good line and counts the bad ones. Its remarks hold nothing of what a line said.
+func readEvents(input io.Reader, c *config.Config) (records []push.Record, remarks []string, bad int, err error) {
 	reader, rules := bufio.NewReader(input), c.Rules()
 	for number := 1; ; number++ {
 		line, err := reader.ReadBytes('\n')
 		last := errors.Is(err, io.EOF)
 		if err != nil && !last {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 		if line := bytes.TrimSpace(line); len(line) > 0 {
-			record, problem := readEvent(line, c.Kafka.Topic, rules)
-			if problem == nil {
-				records = append(records, record)
+			record, note, problem := readEvent(line, c, rules)
+			if problem != nil {
+				bad++
+				remarks = append(remarks, fmt.Sprintf("%d: %v", number, problem))
 			} else {
-				bad = append(bad, fmt.Sprintf("%d: %v", number, problem))
+				records = append(records, record)
+			}
+			if note != "" {
+				remarks = append(remarks, fmt.Sprintf("%d: note: %s", number, note))
 			}
 		}
 		if last {
-			return records, bad, nil
+			return records, remarks, bad, nil
 		}
 	}
 }
 
-// readEvent checks one event as the pusher will.
-func readEvent(line []byte, topic string, rules map[string]push.Rule) (push.Record, error) {
-	record := push.Record{Origin: push.Origin{Topic: topic, Time: time.Now()}, Value: line}
+// readEvent checks one event as the pusher will. The note is about what is valid and yet hardly meant.
+func readEvent(line []byte, c *config.Config, rules map[string]push.Rule) (record push.Record, note string, err error) {
+	record = push.Record{Origin: push.Origin{Topic: c.Kafka.Topic, Time: time.Now()}, Value: line}
 	event, err := push.Decode(record)
 	if err != nil {
-		return record, err
+		return record, "", err
 	}
 	rule, ok := rules[event.BizType]
 	if !ok {
-		return record, &push.PoisonError{
+		return record, "", &push.PoisonError{
 			Reason: push.ReasonUnknownBizType, Field: "biz_type", Detail: "no push of this name is configured",
 		}
 	}
 	if _, err := rule.DedupID(event, record.Time); err != nil {
-		return record, err
+		return record, "", err
+	}
+	configured := c.Pushes[event.BizType].Actions.List()
+	for i, action := range event.Actions {
+		if !slices.Contains(configured, action) {
+			note = fmt.Sprintf("actions: the push has only %v, so number %d of these is skipped", configured, i+1)
+		}
 	}
 	record.Key = []byte(event.BizID)
-	return record, nil
+	return record, note, nil
 }
 
 // publish writes the records in batches. Interrupted, it says how many are surely written.
@@ -138,6 +158,6 @@ func publish(ctx context.Context, w *cli.World, c *config.Config, records []push
 			return fmt.Errorf("writing to %s at %s, %d of %d written: %w", c.Kafka.Topic, strings.Join(c.Kafka.Brokers, ","), at, len(records), err)
 		}
 	}
-	_, err = fmt.Fprintf(w.Stdout, "%d events written to %s\n", len(records), c.Kafka.Topic)
+	_, err = fmt.Fprintf(w.Stdout, "%s written to %s\n", cli.Count(len(records), "event", "events"), c.Kafka.Topic)
 	return err
 }

@@ -68,7 +68,7 @@ func TestSendRefusesTheWholeInputForOneBadLine(t *testing.T) {
 	if got.code != 1 || got.stdout != "" || len(lines) != 4 {
 		t.Fatalf("got %+v", got)
 	}
-	for i, want := range []string{"-:2: missing_field: biz_id", "-:3: not_json", "-:4: unknown_biz_type: biz_type", "3 of 4 events are bad: nothing is written"} {
+	for i, want := range []string{"stdin:2: missing_field: biz_id", "stdin:3: not_json", "stdin:4: unknown_biz_type: biz_type", "bad events: 3 of 4; nothing is written"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("line %d is %q, want %q", i, lines[i], want)
 		}
@@ -80,7 +80,18 @@ func TestSendDryRunWritesNothing(t *testing.T) {
 	away := services{brokers: "127.0.0.1:1", topic: "t", redis: "127.0.0.1:1", db: "0", postgres: "postgres://h/db"}
 	events := file(t, good+"\n")
 	got := execute(t.Context(), "", "send", events, "--dry-run", "--config", away.config(t))
-	if got.code != 0 || got.stdout != "1 events are valid; nothing is written\n" {
+	if got.code != 0 || got.stdout != "valid events: 1; nothing is written\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSendNotesActionsThatWillBeSkipped: a mistyped channel is no error of the contract, and yet hardly meant.
+func TestSendNotesActionsThatWillBeSkipped(t *testing.T) {
+	t.Parallel()
+	away := services{brokers: "127.0.0.1:1", topic: "t", redis: "127.0.0.1:1", db: "0", postgres: "postgres://h/db"}
+	input := good + "\n" + strings.Replace(good, "{", `{"actions":["notify","smss"],`, 1)
+	got := execute(t.Context(), input, "send", "--dry-run", "--config", away.config(t))
+	if got.code != 0 || got.stderr != "stdin:2: note: actions: the push has only [notify], so number 2 of these is skipped\n" {
 		t.Errorf("got %+v", got)
 	}
 }

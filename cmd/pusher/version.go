@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ func newVersionCommand(w *cli.World) *cobra.Command {
 		Short: "Print the version",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(w.Stdout, "pusher %s %s\n", cli.Version(), runtime.Version())
+			_, err := fmt.Fprintln(w.Stdout, cli.VersionLine("pusher"))
 			return err
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -86,8 +87,24 @@ func Report(w io.Writer, name string, err error) {
 	}
 }
 
-// OneLine says an error, and those joined to it, in one line.
-func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// OneLine says an error, and those joined to it, in one line; what several of them say alike is said once.
+func OneLine(err error) string {
+	var parts []string
+	for part := range strings.Lines(err.Error()) {
+		if part = strings.TrimSpace(part); part != "" && !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
+}
+
+// Count puts a number before its noun: "1 event", "2 events".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
 
 // Args makes what a command refuses to take a usage error.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {

@@ -44,6 +44,7 @@ func TestReportIsOneLineAnErrorAndOneAProblem(t *testing.T) {
 	}{
 		"nothing": {nil, ""},
 		"joined":  {errors.Join(errors.New("a"), errors.New("b")), "pusher: a; b\n"},
+		"driver":  {errors.New("connecting to `u`:\n\tdial a\n\tdial a\n\tdial b"), "pusher: connecting to `u`: dial a; dial b\n"},
 		"problems": {
 			&config.Error{Problems: []config.Problem{{Key: "a", Text: "x"}, {Key: "b", Source: "f", Line: 3, Text: "y\nz"}}},
 			"config: a: x\nconfig: f:3: b: y z\n",
@@ -62,6 +63,15 @@ func TestReportIsOneLineAnErrorAndOneAProblem(t *testing.T) {
 				t.Errorf("got %q, want %q", out.String(), c.want)
 			}
 		})
+	}
+}
+
+func TestCountAgreesWithItsNoun(t *testing.T) {
+	t.Parallel()
+	for n, want := range []string{"0 events", "1 event", "2 events"} {
+		if got := Count(n, "event", "events"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -1,8 +1,23 @@
 package cli
 
 import (
+	"fmt"
+	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
+
+// Versioned gives a program its --version: name, version and the Go that built it.
+func Versioned(cmd *cobra.Command) {
+	cmd.Version = VersionLine(cmd.Name())
+	cmd.SetVersionTemplate("{{.Version}}\n")
+}
+
+// VersionLine is what --version prints.
+func VersionLine(name string) string {
+	return fmt.Sprintf("%s %s %s", name, Version(), runtime.Version())
+}
 
 // Version is the module's version, or the commit that the program was built from.
 func Version() string {

@@ -21,7 +21,7 @@ func TestEachMistakeNamesKeyAndLine(t *testing.T) {
 		"key of another case":       {"worker:\n  In_Flight: 3", "worker.In_Flight", 2, "unknown key"},
 		"file of no secret":         {"kafka:\n  topic_file: x", "kafka.topic_file", 2, "unknown key"},
 		"not YAML":                  {"kafka: [1\nredis: 2", "", 1, "',' or ']'"},
-		"tab":                       {"kafka:\n\ttopic: x", "", 2, "cannot start any token"},
+		"tab":                       {"kafka:\n\ttopic: x", "", 2, "cannot start any token: indent by spaces"},
 		"key given twice":           {"kafka: {}\nredis: {}\nkafka: {}", "kafka", 3, "line 1"},
 		"list at the top":           {"- kafka", "", 1, "section"},
 		"two documents":             {"kafka: {}\n---\nredis: {}", "", 2, "second document"},

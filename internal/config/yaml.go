@@ -64,6 +64,9 @@ func (d *decoder) syntax(text []byte, err error) {
 		before, _, _ := bytes.Cut(text, []byte("*"+m[1]))
 		line += bytes.Count(before, []byte("\n"))
 	}
+	if lines := bytes.Split(text, []byte("\n")); line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[line-1], " "), []byte("\t")) {
+		says += ": indent by spaces, not tabs"
+	}
 	d.problemAtf(line, "", "is no YAML: %s", says)
 }
 
