@@ -34,11 +34,11 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 	}
 	defer closeAskers()
 	ports := compensate.Ports{
-		Queue: log, Sweeper: log, Unknowns: log, Ender: log, Letterbox: log, Forecast: log, Askers: askers,
+		Queue: log, Sweeper: log, Unknowns: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Askers: askers,
 	}
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
-		Batch: passBatch, Budget: passBudget, Call: passCall, Now: time.Now,
+		Batch: passBatch, Budget: passBudget, KeepUnmatched: c.Receipts.KeepUnmatched, Call: passCall, Now: time.Now,
 	}
 	if dryRun {
 		return compensate.New(cfg, ports).DryRun(ctx)

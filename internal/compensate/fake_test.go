@@ -17,6 +17,9 @@ type log struct {
 	swept, ended                              []push.Tally
 	questions                                 [][]push.Question
 	letters                                   [][]push.Letter
+	receipts                                  [][]push.Matched // one batch a call that looks at something
+	dropped                                   []int
+	keep                                      time.Duration // as DropReceipts was told
 	held                                      int
 	due                                       push.Tally
 	fail                                      map[string]error        // by method
@@ -113,6 +116,17 @@ func (l *log) Letters(ctx context.Context, _ int, write WriteLetters) (int, erro
 	return len(chosen(due, done)), err
 }
 
+func (l *log) MatchReceipts(context.Context, int, []int64) ([]push.Matched, int, error) {
+	looked := min(len(l.receipts), 1)
+	matched, err := next(l, "receipts", &l.receipts)
+	return matched, looked, err
+}
+
+func (l *log) DropReceipts(_ context.Context, _ int, keep time.Duration) (int, error) {
+	l.keep = keep
+	return next(l, "drop", &l.dropped)
+}
+
 func (l *log) Due(context.Context, push.Policy, []string, time.Duration) (push.Tally, error) {
 	_, err := next(l, "due", new([]int))
 	return l.due, err
@@ -169,9 +183,10 @@ func newPass(l *log, askers map[string]Asker) *Pass {
 		DeadLetterTopic: "dlq",
 		Batch:           500,
 		Budget:          time.Hour,
+		KeepUnmatched:   time.Hour,
 		Call:            time.Minute,
 		Now:             time.Now,
-	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Ender: l, Letterbox: l, Forecast: l, Publisher: l, Askers: askers})
+	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Publisher: l, Askers: askers})
 }
 
 // pokes makes n pokes, the first of row from.

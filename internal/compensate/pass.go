@@ -18,6 +18,7 @@ type Config struct {
 	DeadLetterTopic string
 	Batch           int              // rows a statement
 	Budget          time.Duration    // a pass takes up no new batch after this long; the next pass goes on
+	KeepUnmatched   time.Duration    // a receipt without delivery is deleted after this long
 	Call            time.Duration    // the longest that writing one batch to Kafka may take
 	Now             func() time.Time // measures the budget only: row times are PostgreSQL's
 }
@@ -30,6 +31,7 @@ type Ports struct {
 	Ender     Ender
 	Letterbox Letterbox
 	Forecast  Forecast
+	Receipts  Receipts
 	Publisher Publisher
 	Askers    map[string]Asker // by provider name; one that is missing is never asked
 }
@@ -69,6 +71,7 @@ func (p *Pass) Run(ctx context.Context) (Summary, error) {
 		do    func(context.Context) error
 	}{
 		{"sweeping stale sends", t.sweep},
+		{"matching receipts", t.receipts},
 		{"giving up", t.giveUp},
 		{"repeating unknown sends", t.repeat},
 		{"asking about unknown sends", t.ask},
@@ -77,6 +80,7 @@ func (p *Pass) Run(ctx context.Context) (Summary, error) {
 		{"re-queueing", t.requeue},
 		{"publishing again", t.republish},
 		{"writing dead letters", t.letters},
+		{"dropping old receipts", t.dropReceipts},
 	}
 	var failed []error
 	for _, step := range steps {

@@ -45,6 +45,13 @@ type Letterbox interface {
 // WriteLetters writes letters and says of each whether it is written; the error is about those that are not.
 type WriteLetters = func(ctx context.Context, due []push.Letter) (done []bool, err error)
 
+// Receipts is the providers' later words that have no delivery yet. MatchReceipts tells how many it looked at, too: none
+// means that none is due.
+type Receipts interface {
+	MatchReceipts(ctx context.Context, limit int, ids []int64) (matched []push.Matched, looked int, err error)
+	DropReceipts(ctx context.Context, limit int, keep time.Duration) (n int, err error)
+}
+
 // Forecast tells what a pass would do, and changes nothing.
 type Forecast interface {
 	Due(ctx context.Context, p push.Policy, providers []string, patience time.Duration) (push.Tally, error)

@@ -102,9 +102,9 @@ func (s scene) pass(asker compensate.Asker) *compensate.Pass {
 			SMS:    push.Doubt{AskFor: 15 * time.Minute, Timeout: 5 * time.Second, HoldMax: 72 * time.Hour},
 			WeChat: push.Doubt{Timeout: 5 * time.Second, HoldMax: 72 * time.Hour},
 		},
-		RetryTopic: "retry", DeadLetterTopic: "dlq", Batch: 100, Budget: time.Minute, Call: 10 * time.Second, Now: time.Now,
+		RetryTopic: "retry", DeadLetterTopic: "dlq", Batch: 100, KeepUnmatched: time.Hour, Budget: time.Minute, Call: 10 * time.Second, Now: time.Now,
 	}, compensate.Ports{
-		Queue: s, Sweeper: s, Unknowns: s, Ender: s, Letterbox: s, Forecast: s, Publisher: s.kafka, Askers: askers,
+		Queue: s, Sweeper: s, Unknowns: s, Ender: s, Letterbox: s, Forecast: s, Receipts: s, Publisher: s.kafka, Askers: askers,
 	})
 }
 

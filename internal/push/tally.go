@@ -17,6 +17,9 @@ type Tally struct {
 	Doubted        int `json:"unknown"`         // Q6: past expires_at, but perhaps sent
 	UnknownExpired int `json:"unknown_expired"` // Q6: unknown for too long, given up
 	Letters        int `json:"letters"`         // Q7: dead letters written
+
+	Receipts        int `json:"receipts"`         // P1: parked receipts that found their delivery; no dry run counts them
+	ReceiptsDropped int `json:"receipts_dropped"` // receipts without delivery for too long, deleted; likewise
 }
 
 // Add adds the counts of o.
@@ -36,4 +39,6 @@ func (t *Tally) Add(o Tally) {
 	t.Doubted += o.Doubted
 	t.UnknownExpired += o.UnknownExpired
 	t.Letters += o.Letters
+	t.Receipts += o.Receipts
+	t.ReceiptsDropped += o.ReceiptsDropped
 }
