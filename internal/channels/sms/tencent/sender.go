@@ -39,7 +39,7 @@ func (s *Sender) Preview(m push.Message) ([]byte, error) {
 	if err != nil {
 		return nil, s.secrets(m).Failure(err)
 	}
-	return []byte(r.ToJsonString()), nil
+	return channels.JSON(r), nil
 }
 
 // secrets are what no error about m may show.
