@@ -26,7 +26,8 @@ func newSandboxCommand(w *cli.World) *cobra.Command {
 		Short: "Run the provider sandbox alone, for staging",
 		Long: "Runs one HTTP server that speaks Aliyun's and Tencent's SMS APIs and WeChat's template messages.\n\n" +
 			"Give its address as each provider's endpoint, and the account \"" + provider.DefaultKeyID + "\" with the secret \"" +
-			provider.DefaultSecret + "\".\nGET /_sandbox/journal tells what was accepted, POST /_sandbox/faults sets the faults.",
+			provider.DefaultSecret + "\".\nGET /_sandbox/journal tells what was accepted, POST /_sandbox/faults sets the faults,\n" +
+			"POST /_sandbox/receipts where each provider posts its receipts: {\"urls\": {\"aliyun\": \"http://...\"}, \"delay\": \"2s\"}.",
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd, w, f) },
 	}

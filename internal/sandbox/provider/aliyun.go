@@ -60,6 +60,7 @@ func (s *Sandbox) aliyunSend(w http.ResponseWriter, r *http.Request, params url.
 			Provider: Aliyun, Reference: q.reference, Recipient: q.recipient, Template: params.Get("TemplateCode"),
 			Params: raw(params.Get("TemplateParam")), Time: s.cfg.Now(),
 		}, func(n int64) string { return strconv.FormatInt(900_000_000_000_000_000+n, 10) + "^0" })
+		s.poster.accepted(e)
 		return ok(aliyunAnswer{Code: "OK", Message: "OK", RequestID: "sandbox-" + e.MessageID, BizID: e.MessageID})
 	}
 	s.play(w, r, q, script{accept, aliyunRefusal})

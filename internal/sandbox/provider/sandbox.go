@@ -49,6 +49,7 @@ type Sandbox struct {
 	guard   *acs3Guard
 	tokens  *tokens
 	repeats *repeats
+	poster  *poster
 	mux     *http.ServeMux
 
 	closing   chan struct{} // closed by Close: ends every stall
@@ -70,6 +71,7 @@ func New(cfg Config) (*Sandbox, error) {
 		repeats: &repeats{now: cfg.Now, known: map[string]repeat{}},
 		closing: make(chan struct{}),
 	}
+	s.poster = newPoster(cfg.WeChat, cfg.Now, s.closing)
 	s.mux = s.routes()
 	return s, s.SetFaults(cfg.Faults)
 }
@@ -101,6 +103,8 @@ func (s *Sandbox) routes() *http.ServeMux {
 	mux.HandleFunc("GET /_sandbox/faults", s.getFaults)
 	mux.HandleFunc("POST /_sandbox/faults", s.postFaults)
 	mux.HandleFunc("GET /_sandbox/journal", s.getJournal)
+	mux.HandleFunc("GET /_sandbox/receipts", s.getReceipts)
+	mux.HandleFunc("POST /_sandbox/receipts", s.postReceipts)
 	return mux
 }
 
@@ -146,9 +150,10 @@ func (s *Sandbox) URL() string {
 	return "http://" + s.listener.Addr().String()
 }
 
-// Close ends every stall, closes every connection and waits until nothing is served any more.
+// Close ends every stall, closes every connection and waits until nothing is served or posted any more.
 func (s *Sandbox) Close() error {
 	s.closeOnce.Do(func() { close(s.closing) })
+	defer s.poster.close()
 	if s.server == nil {
 		return nil
 	}

@@ -83,6 +83,7 @@ func (s *Sandbox) tencentSend(w http.ResponseWriter, r *http.Request, body []byt
 			Provider: Tencent, Reference: q.reference, Recipient: q.recipient, Template: in.TemplateID,
 			Params: params, Time: s.cfg.Now(),
 		}, func(n int64) string { return "2433:" + strconv.FormatInt(2_000_000_000_000+n, 10) })
+		s.poster.accepted(e)
 		return tencentNumber(q, tencentStatus{SerialNo: e.MessageID, Fee: 1, Code: "Ok", Message: "send success"})
 	}
 	s.play(w, r, q, script{accept, func(code, message string) answer {

@@ -54,6 +54,7 @@ func (s *Sandbox) templateSend(w http.ResponseWriter, r *http.Request) {
 				Provider: WeChat, Reference: q.reference, Recipient: q.recipient, Template: in.TemplateID,
 				Params: in.Data, Time: s.cfg.Now(),
 			}, func(n int64) string { return strconv.FormatInt(firstMsgID+n, 10) })
+			s.poster.accepted(e)
 			id, _ := strconv.ParseInt(e.MessageID, 10, 64) // written a line above
 			return ok(wechatAnswer{ErrMsg: "ok", MsgID: id})
 		})
