@@ -52,20 +52,20 @@ func (r *run) judge(ctx context.Context) (*verdict, error) {
 	if v.immortal, err = r.world.immortal(ctx); err != nil {
 		return nil, err
 	}
+	journal := r.world.sandbox.Journal()
+	v.extra = all + journal.Total("") + sum(inbox) // rows and messages that no event asked for: what remains of all
 	for _, e := range r.author.events {
 		for action, want := range e.want {
 			w := which{e.id, action}
-			accepted := r.world.sandbox.Journal().Count(w.identity().Reference(1))
+			accepted := journal.Count(w.identity().Reference(1))
 			if action == push.Notify {
 				accepted = inbox[e.user()]
 			}
 			v.count(w, want, rows[w], accepted)
+			v.extra -= accepted
 		}
 	}
-	v.extra = all - v.deliveries // rows that no event asked for: other rounds, other ids
-	if v.missing > 0 {
-		v.extra += v.missing
-	}
+	v.extra -= v.deliveries - v.missing
 	return v, nil
 }
 

@@ -42,8 +42,9 @@ type verdict struct {
 	letters    int // dead letters not written
 	unknown    int // held, since the provider cannot say
 	accepted   int // of these, accepted: by Tencent, which cannot be asked
+	repeating  int // of these, WeChat's that refuses each repeat of what it may have accepted; their messages come and go
 	untold     int // unknown although the provider can say
-	extra      int // rows that no event asked for
+	extra      int // rows and messages that no event asked for
 	wrong      []wrong
 }
 
@@ -103,6 +104,9 @@ func (v *verdict) place(w which, want push.Status, o row, accepted int) *int {
 		return &v.untold
 	case o.status == push.Unknown:
 		v.accepted += accepted
+		if w.action == push.WeChat && o.doubt < resendWithin {
+			v.repeating++
+		}
 		return &v.unknown
 	case !o.status.Settled():
 		if o.status == push.Sending {
@@ -121,7 +125,7 @@ func (v *verdict) place(w which, want push.Status, o row, accepted int) *int {
 
 // quiet reports whether nothing is left to do.
 func (v *verdict) quiet() bool {
-	return v.missing == 0 && v.open == 0 && v.untold == 0 && v.letters == 0 && v.lag == 0
+	return v.missing == 0 && v.open == 0 && v.untold == 0 && v.letters == 0 && v.lag <= int64(v.repeating)
 }
 
 // left says what is.
@@ -156,7 +160,7 @@ func (v *verdict) print(out io.Writer) {
 	line("left open", v.open, fmt.Sprintf("%d of them sending", v.sending))
 	line("in a wrong state, or too many", v.strays+v.extra, "")
 	line("dead letters not written", v.letters, "")
-	line("group lag", v.lag, "")
+	line("group lag", v.lag, fmt.Sprintf("at most %d: WeChat's refusals of what it may have accepted, repeated inside the window", v.repeating))
 	line("keys without a time to live", v.immortal, "")
 	line("processes that ended by themselves", v.died, fmt.Sprintf("%d SIGTERMs did not end in exit 0", v.unclean))
 	_ = t.Flush()

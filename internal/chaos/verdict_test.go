@@ -66,6 +66,9 @@ func TestARunIsBadForMoreThanItsDeliveries(t *testing.T) {
 			t.Errorf("%s is good", name)
 		}
 	}
+	if v := (verdict{lag: 2, repeating: 2}); !v.good() {
+		t.Error("messages of repeats that go on are taken for a lag")
+	}
 	if v := (verdict{unclean: 3, unknown: 5, retried: 7}); !v.good() {
 		t.Errorf("%+v is bad", v)
 	}
