@@ -63,19 +63,20 @@ func MakeTopic(t testing.TB, addr, name string, partitions int) {
 func createTopic(ctx context.Context, addr, name string, partitions int) error {
 	client, done := kafkaClient(addr)
 	defer done()
-	made, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{
-		Topics: []kafka.TopicConfig{{Topic: name, NumPartitions: partitions, ReplicationFactor: 1}},
-	})
-	if err != nil {
-		return err
-	}
-	if err := made.Errors[name]; err != nil {
-		return err
-	}
 	tick := time.NewTicker(awaitEvery)
 	defer tick.Stop()
+	made := false
 	for {
-		err := usable(ctx, client, name, partitions)
+		var err error
+		if !made {
+			if err = request(ctx, client, name, partitions); err != nil && !errors.Is(err, kafka.BrokerNotAvailable) {
+				return err // not available: a broker that has just started knows of no controller yet
+			}
+			made = err == nil
+		}
+		if made {
+			err = usable(ctx, client, name, partitions)
+		}
 		if err == nil {
 			return nil
 		}
@@ -85,6 +86,17 @@ func createTopic(ctx context.Context, addr, name string, partitions int) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// request asks for a topic once.
+func request(ctx context.Context, client *kafka.Client, name string, partitions int) error {
+	made, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{
+		Topics: []kafka.TopicConfig{{Topic: name, NumPartitions: partitions, ReplicationFactor: 1}},
+	})
+	if err != nil {
+		return err
+	}
+	return made.Errors[name]
 }
 
 // usable tells whether every partition has a leader and answers for its offsets: what a reader needs to begin.
