@@ -100,14 +100,8 @@ func (v *verdict) place(w which, want push.Status, o row, accepted int) *int {
 	case o.status == "":
 		v.missing++
 		return &v.lost
-	case o.status == push.Unknown && o.canBeTold(w, want, accepted):
-		return &v.untold
 	case o.status == push.Unknown:
-		v.accepted += accepted
-		if w.action == push.WeChat && o.doubt < resendWithin {
-			v.repeating++
-		}
-		return &v.unknown
+		return v.held(w, want, o, accepted)
 	case !o.status.Settled():
 		if o.status == push.Sending {
 			v.sending++
@@ -121,6 +115,18 @@ func (v *verdict) place(w which, want push.Status, o row, accepted int) *int {
 		return &v.retried
 	}
 	return nil
+}
+
+// held is the count that an unknown delivery belongs to.
+func (v *verdict) held(w which, want push.Status, o row, accepted int) *int {
+	if o.canBeTold(w, want, accepted) {
+		return &v.untold
+	}
+	v.accepted += accepted
+	if w.action == push.WeChat && o.doubt < resendWithin {
+		v.repeating++
+	}
+	return &v.unknown
 }
 
 // quiet reports whether nothing is left to do.
