@@ -87,7 +87,7 @@ UPDATE push_log l SET
 	status = j.next,
 	attempt = l.attempt + CASE WHEN j.status = 'sending' AND j.next = 'sending' THEN 1 ELSE 0 END,
 	retries_used = l.retries_used + CASE WHEN j.status = 'sending' AND j.next = 'sending' THEN 1 ELSE 0 END,
-	ambiguous_since = j.since,
+	ambiguous_since = CASE WHEN j.status = 'queued' AND j.next = 'unknown' THEN coalesce(j.since, l.updated_at) ELSE j.since END,
 	owner = CASE WHEN j.next = 'sending' THEN j.me ELSE l.owner END,
 	worker = CASE WHEN j.next = 'sending' THEN nullif(j.worker, '') ELSE l.worker END,
 	provider = CASE WHEN j.next = 'sending' THEN nullif(j.provider, '') ELSE l.provider END,
