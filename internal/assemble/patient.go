@@ -10,12 +10,13 @@ import (
 
 	"pusher/internal/config"
 	"pusher/internal/store"
+	"pusher/internal/telemetry"
 )
 
 // patient tries connect until it succeeds or ctx ends, and says each time who is away.
 func patient[T any](ctx context.Context, log zerolog.Logger, connect func(context.Context) (T, error)) (T, error) {
 	tell := func(err error, wait time.Duration) {
-		log.Warn().Err(err).Dur("again_in", wait).Msg("a service is away: nothing is read or sent meanwhile")
+		log.Warn().Err(err).Stringer(telemetry.FieldAgainIn, wait.Round(time.Millisecond)).Msg("a service is away: nothing is read or sent meanwhile")
 	}
 	return backoff.Retry(ctx, func() (T, error) { return connect(ctx) },
 		backoff.WithBackOff(backoff.NewExponentialBackOff()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(tell))

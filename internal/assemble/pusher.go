@@ -28,6 +28,7 @@ const callMost = 10 * time.Second
 // Pusher is the long-running consumer.
 type Pusher struct {
 	cfg     *config.Config
+	version string
 	log     zerolog.Logger
 	metrics *telemetry.Metrics
 	http    *httpd.Server
@@ -41,7 +42,7 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 	if err := errors.Join(c.NeedPostgres(), c.NeedPushes()); err != nil {
 		return nil, err
 	}
-	p := &Pusher{cfg: c, log: log, metrics: telemetry.New(version), ready: &readiness{}}
+	p := &Pusher{cfg: c, version: version, log: log, metrics: telemetry.New(version), ready: &readiness{}}
 	p.http = httpd.New(p.metrics.Handler(), p.ready.checks())
 	if err := p.receipts(); err != nil {
 		return nil, err
@@ -88,12 +89,17 @@ func (p *Pusher) work(ctx context.Context) error {
 	}
 	p.watch(deliverer, consumer, log)
 	p.ready.started(consumer, client, log)
-	defer context.AfterFunc(ctx, deliverer.Quiesce)()
+	defer context.AfterFunc(ctx, func() {
+		deliverer.Quiesce()
+		p.log.Info().Stringer(telemetry.FieldWithin, p.cfg.Worker.Grace).Msg("stopping: what is out is finished, the rest given back")
+	})()
 	graced, end := afterwards(ctx, p.cfg.Worker.Grace)
 	defer end()
-	p.log.Info().Str(telemetry.FieldAddr, p.Addr()).Msg("consuming")
+	p.log.Info().Str(telemetry.FieldAddr, p.Addr()).Str(telemetry.FieldVersion, p.version).Msg("consuming")
 	err = consumer.Run(ctx)
-	return errors.Join(err, deliverer.Close(graced))
+	err = errors.Join(err, deliverer.Close(graced))
+	p.log.Info().Msg("stopped")
+	return err
 }
 
 // errGrace is the cause of what ends because the grace is over.
@@ -148,9 +154,14 @@ func (p *Pusher) heard(e consume.Event) {
 	if e.Err != nil {
 		level = zerolog.WarnLevel
 	}
-	p.log.WithLevel(level).Err(e.Err).Str(telemetry.FieldKind, string(e.Kind)).Str(telemetry.FieldTopic, e.Topic).
-		Int(telemetry.FieldPartition, e.Partition).Int64(telemetry.FieldOffset, e.Offset).
-		Int(telemetry.FieldSuppress, e.Suppressed).Msg(consumerSays(e))
+	line := p.log.WithLevel(level).Err(e.Err).Str(telemetry.FieldKind, string(e.Kind))
+	if e.Topic != "" {
+		line.Str(telemetry.FieldTopic, e.Topic).Int(telemetry.FieldPartition, e.Partition).Int64(telemetry.FieldOffset, e.Offset)
+	}
+	if e.Suppressed > 0 {
+		line.Int(telemetry.FieldSuppress, e.Suppressed)
+	}
+	line.Msg(consumerSays(e))
 }
 
 func consumerSays(e consume.Event) string {

@@ -325,8 +325,15 @@ func TestStartLastReadsTopicsThatAppearLaterFromTheirFirstRecord(t *testing.T) {
 			k.put(t, event(k.main, 0, "old"))
 			cfg := k.quick()
 			cfg.Start = consume.StartLast
+			var missing atomic.Bool
+			cfg.OnEvent = func(e consume.Event) {
+				if errors.Is(e.Err, consume.ErrNoTopic) && strings.Contains(e.String(), k.retry) && !strings.Contains(e.String(), k.main+",") {
+					missing.Store(true)
+				}
+			}
 			h := &taker{}
 			start(t, cfg, h)
+			eventually(t, "the topic that is missing is named", missing.Load)
 			eventually(t, "the end is committed", func() bool { return k.committed(k.main, 0) == 1 })
 			k.make(k.retry, 1)
 			k.put(t, event(k.retry, 0, "new"))

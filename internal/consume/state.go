@@ -139,7 +139,7 @@ func (c *Consumer) setLayout(l layout) {
 	c.mu.Lock()
 	c.state.layout = l
 	c.mu.Unlock()
-	c.event(Event{Kind: KindTopics, Detail: fmt.Sprintf("partitions: %v", l)})
+	c.event(Event{Kind: KindTopics, Detail: fmt.Sprintf("partitions: %v", l), Err: c.missing(l)})
 }
 
 // begin and end say whether a generation is alive.

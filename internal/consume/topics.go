@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -51,6 +52,7 @@ func (c *Consumer) look(ctx context.Context) (layout, error) {
 func (c *Consumer) watch(ctx context.Context, have layout) layout {
 	ticker := time.NewTicker(c.cfg.WatchEvery)
 	defer ticker.Stop()
+	told := false
 	for shrunk := 0; ; {
 		found, err := c.look(ctx)
 		switch {
@@ -66,6 +68,10 @@ func (c *Consumer) watch(ctx context.Context, have layout) layout {
 			}
 		default:
 			shrunk = 0
+			if !told && len(have) == 0 { // otherwise setLayout has told
+				told = true
+				c.event(Event{Kind: KindTopics, Err: c.missing(found)})
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -73,6 +79,20 @@ func (c *Consumer) watch(ctx context.Context, have layout) layout {
 		case <-ticker.C:
 		}
 	}
+}
+
+// missing names the topics that do not exist, or answers nil.
+func (c *Consumer) missing(found layout) error {
+	var names []string
+	for _, topic := range c.cfg.Topics {
+		if found[topic] == 0 {
+			names = append(names, topic)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s; read as soon as it exists", ErrNoTopic, strings.Join(names, ", "))
 }
 
 // ends asks for the end of each partition given: one past its last record.

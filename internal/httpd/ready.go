@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -82,7 +83,7 @@ func run(ctx context.Context, c Check) result {
 	}
 	r := result{Status: statusOK, TookMS: time.Since(began).Milliseconds()}
 	if err != nil {
-		r.Status, r.Error = statusUnavailable, err.Error()
+		r.Status, r.Error = statusUnavailable, strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	return r
 }

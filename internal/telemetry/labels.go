@@ -55,7 +55,7 @@ func (l label) values() []string {
 		}
 	case kinds:
 		return []string{
-			"joined", "left", "topics", "group", "fetch", "commit", "poison", "dead_letter", "handler", "panic", "undrained",
+			"joined", "left", "topics", "group", "fetch", "lost", "commit", "poison", "dead_letter", "handler", "panic", "undrained",
 		}
 	case receiptOutcomes:
 		return []string{"new", "repeated", "unreadable", "unmatched", "refused", "lost"}

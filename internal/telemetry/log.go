@@ -33,6 +33,8 @@ const (
 	FieldVariable  = "variable"   // an environment variable
 	FieldAddr      = "addr"       // of a service
 	FieldVersion   = "version"    // of this program
+	FieldWithin    = "within"     // the time that something may take, such as 25s
+	FieldAgainIn   = "again_in"   // the wait before the next try, such as 1.5s
 )
 
 // timeFormat has milliseconds, which zerolog's own default lacks; it is read by whatever reads RFC 3339.
