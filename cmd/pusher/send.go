@@ -25,7 +25,7 @@ const sendBatch = 500
 
 // newSendCommand is `pusher send`. All or nothing: a file that is sent half cannot be sent again after it was mended.
 func newSendCommand(w *cli.World) *cobra.Command {
-	var dry bool
+	var dry, show bool
 	cmd := &cobra.Command{
 		Use:   "send [FILE]",
 		Short: "Validate events (JSON lines, from FILE or stdin) and write them to the topic",
@@ -41,15 +41,16 @@ func newSendCommand(w *cli.World) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), w, c, append(args, stdinName)[0], dry)
+			return send(cmd.Context(), w, c, append(args, stdinName)[0], dry, show)
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "validate only, write nothing")
+	cmd.Flags().BoolVar(&show, "preview", false, "show what each channel would say, in JSON lines, and write nothing")
 	return cmd
 }
 
 // send reads, checks and writes the events of one file.
-func send(ctx context.Context, w *cli.World, c *config.Config, name string, dry bool) error {
+func send(ctx context.Context, w *cli.World, c *config.Config, name string, dry, show bool) error {
 	input, closeInput, err := openInput(w, name)
 	if err != nil {
 		return err
@@ -68,6 +69,8 @@ func send(ctx context.Context, w *cli.World, c *config.Config, name string, dry 
 	switch {
 	case bad > 0:
 		return fmt.Errorf("bad events: %d of %d; nothing is written", bad, bad+len(records))
+	case show:
+		return preview(w, c, records)
 	case dry:
 		_, err = fmt.Fprintf(w.Stdout, "valid events: %d; nothing is written\n", len(records))
 		return err
