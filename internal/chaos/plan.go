@@ -32,6 +32,7 @@ const (
 type fault struct {
 	at   time.Duration // since the beginning
 	last time.Duration // until it is healed
+	rest time.Duration // after that, until what it befell may be struck again
 	kind kind
 	on   []string // what it befalls; no two faults at the same time befall the same
 	draw uint64   // chooses what the kind leaves open, such as which toxic or how slow
@@ -113,8 +114,8 @@ func plan(seed uint64, length, every, lease time.Duration, c cast) []fault {
 		const tries = 20
 		for range tries {
 			s := pick(rnd, specs)
-			f := fault{at: at, last: s.from + time.Duration(rnd.Float64()*float64(s.to-s.from)), kind: s.kind,
-				on: s.on[rnd.IntN(len(s.on))], draw: rnd.Uint64()}
+			f := fault{at: at, last: s.from + time.Duration(rnd.Float64()*float64(s.to-s.from)), rest: s.rest,
+				kind: s.kind, on: s.on[rnd.IntN(len(s.on))], draw: rnd.Uint64()}
 			free := !slices.ContainsFunc(f.on, func(name string) bool { return busy[name] > at })
 			if free && at+f.last <= length {
 				for _, name := range f.on {

@@ -48,6 +48,8 @@ type run struct {
 	faults counter
 	notes  io.Writer // what happened when; one line a write
 
+	targets targets
+
 	records int // written and acknowledged; the producer's alone until it has ended
 }
 

@@ -36,8 +36,47 @@ func (r *run) strike(ctx context.Context, faults []fault, began time.Time) error
 	return errors.Join(failed...)
 }
 
+// targets knows what is under a fault, or has just been: on a busy machine a server takes its time to come back, and one
+// that is struck again before it does anything proves nothing.
+type targets struct {
+	mu    sync.Mutex
+	until map[string]time.Time // guarded by mu; not to be struck before
+}
+
+// take claims what a fault befalls; false when some of it is not to be struck yet.
+func (t *targets) take(names []string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.ContainsFunc(names, func(name string) bool { return now.Before(t.until[name]) }) {
+		return false
+	}
+	t.mark(names, now.Add(time.Hour)) // until it is healed
+	return true
+}
+
+// rest lets what was healed alone until then.
+func (t *targets) rest(names []string, until time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mark(names, until)
+}
+
+func (t *targets) mark(names []string, until time.Time) {
+	if t.until == nil {
+		t.until = map[string]time.Time{}
+	}
+	for _, name := range names {
+		t.until[name] = until
+	}
+}
+
 // befall is one fault from its beginning to its healing, which comes also when ctx ends.
 func (r *run) befall(ctx context.Context, f fault) error {
+	if !r.targets.take(f.on, time.Now()) {
+		r.notef("%s on %v: passed over, it has not recovered from the last", f.kind, f.on)
+		return nil
+	}
+	defer func() { r.targets.rest(f.on, time.Now().Add(f.rest)) }()
 	r.faults.count(string(f.kind))
 	r.notef("%s on %v for %s", f.kind, f.on, f.last.Round(time.Millisecond))
 	strike, heal := r.effect(f)
