@@ -46,7 +46,7 @@ func TestCheckNamesWhatIsAwayAndGoesOn(t *testing.T) {
 	if got.code != 1 || !strings.Contains(got.stderr, "3 of the checks above are bad") || strings.Contains(got.stdout, "hunter2") {
 		t.Errorf("got %+v", got)
 	}
-	if lines := strings.Count(got.stdout, "\n"); lines != 4 {
+	if lines := strings.Count(got.stdout, "\n"); lines != 5 {
 		t.Errorf("%d lines:\n%s", lines, got.stdout)
 	}
 }

@@ -68,3 +68,23 @@ func TestNewNamesTheBadTemplate(t *testing.T) {
 		}
 	}
 }
+
+func TestPreviewIsTheMessage(t *testing.T) {
+	t.Parallel()
+	m := push.Message{BizType: "resume_viewed", Recipient: "u-42", Vars: map[string]string{"company": "A&B", "position": "x"}}
+	preview, err := newSender(t).Preview(m)
+	const want = `{"body":"A&B viewed your resume for x","title":"Your resume was viewed","user_id":"u-42"}`
+	if err != nil || string(preview) != want {
+		t.Errorf("preview %s, %v; want %s", preview, err, want)
+	}
+	m.Vars = nil
+	if _, err := newSender(t).Preview(m); push.FailureOf(err).Code != "template_variable_missing" {
+		t.Errorf("%v, want a refusal", err)
+	}
+	if got := strings.Join(newSender(t).Variables("resume_viewed"), " "); got != "company position" {
+		t.Errorf("variables %s", got)
+	}
+	if got := newSender(t).Variables("other"); len(got) != 0 {
+		t.Errorf("variables %v of no push", got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pusher/internal/channels/channeltest"
@@ -113,6 +114,26 @@ func TestFieldReport32_RefusalsByCode(t *testing.T) {
 				t.Errorf("%v, want %s with the code kept", f, want)
 			}
 		})
+	}
+}
+
+func TestLimitsHoldUpWhomTheyConcern(t *testing.T) {
+	t.Parallel()
+	night := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC) // 23:00 in Beijing
+	for code, want := range map[string]struct {
+		scope push.Scope
+		wait  time.Duration
+	}{
+		"45009": {push.ScopeChannel, time.Hour}, "45011": {push.ScopeChannel, time.Minute},
+		"43117": {push.ScopeRecipient, 10 * time.Minute},
+	} {
+		box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Kind: provider.Refuse, Code: code}}})
+		cfg := config(box.URL())
+		cfg.Now = func() time.Time { return night }
+		_, err := newSender(t, cfg).Send(context.Background(), message())
+		if f := channeltest.Failure(t, err); f.Class != push.Throttled || f.Scope != want.scope || f.Wait != want.wait {
+			t.Errorf("%v of %s for %v, want %+v", f, f.Scope, f.Wait, want)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"pusher/internal/channels"
 	"pusher/internal/channels/channeltest"
 	"pusher/internal/channels/sms/aliyun"
 	"pusher/internal/push"
@@ -105,7 +106,8 @@ func TestFieldReport29_ParamsAreStrings(t *testing.T) {
 		"emoji":         {map[string]string{"s": "{{.s}}"}, map[string]string{"s": "😀"}, `{"s":"😀"}`, "", 1},
 		"35 characters": {map[string]string{"s": "{{.s}}"}, map[string]string{"s": long[3:]}, `{"s":"` + long[3:] + `"}`, "", 1},
 		"none":          {nil, nil, "", "", 1},
-		"36 characters": {map[string]string{"s": "{{.s}}"}, map[string]string{"s": long}, "", "isv.PARAM_LENGTH_LIMIT", 1},
+		"36 characters": {map[string]string{"s": "{{.s}}"}, map[string]string{"s": long}, "", "template_value_too_long", 0},
+		"address":       {map[string]string{"s": "{{.s}}"}, map[string]string{"s": "at https://a.example"}, "", "template_value_url", 0},
 		"missing":       {map[string]string{"s": "{{.s}}"}, map[string]string{"x": "y"}, "", "template_variable_missing", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,9 +115,13 @@ func TestFieldReport29_ParamsAreStrings(t *testing.T) {
 			box := channeltest.NewSandbox(t, provider.Config{})
 			cfg := config(box.URL())
 			cfg.Templates = map[string]aliyun.Template{"resume_viewed": {Code: "SMS_1", Params: c.params}}
+			cfg.Values = channels.Limit{Most: 35}
 			m := message()
 			m.Vars = c.vars
 			_, err := newSender(t, cfg).Send(context.Background(), m)
+			if n := box.Requests(provider.Aliyun, provider.CallSend); n != c.calls {
+				t.Errorf("%d calls, want %d", n, c.calls)
+			}
 			if c.code != "" {
 				if f := channeltest.Failure(t, err); f.Class != push.Permanent || f.Code != c.code {
 					t.Errorf("%v, want permanent %s", err, c.code)
@@ -197,6 +203,35 @@ func TestFieldReport32_RefusalsByCode(t *testing.T) {
 			}
 			if n := box.Requests(provider.Aliyun, provider.CallSend); n != 1 {
 				t.Errorf("%d requests, want one", n)
+			}
+		})
+	}
+}
+
+// Whom each limit holds up, and until when: days and months of the account's own quota end in Beijing.
+func TestFieldReport27_LimitsHoldUpWhomTheyConcern(t *testing.T) {
+	t.Parallel()
+	night := time.Date(2026, 1, 31, 15, 0, 0, 0, time.UTC) // 23:00 in Beijing, the last of the month
+	for code, want := range map[string]struct {
+		scope push.Scope
+		wait  time.Duration
+	}{
+		"isv.BUSINESS_LIMIT_CONTROL": {push.ScopeRecipient, 24 * time.Hour},
+		"isv.DAY_LIMIT_CONTROL":      {push.ScopeAccount, time.Hour},
+		"isv.MONTH_LIMIT_CONTROL":    {push.ScopeAccount, time.Hour},
+		"Throttling.User":            {push.ScopeChannel, 5 * time.Second},
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			box := channeltest.NewSandbox(t, provider.Config{
+				Now:    func() time.Time { return night },
+				Faults: []provider.Fault{{Kind: provider.Refuse, Code: code, Message: "触发天级流控Permits:10"}},
+			})
+			cfg := config(box.URL())
+			cfg.Now = func() time.Time { return night }
+			_, err := newSender(t, cfg).Send(context.Background(), message())
+			if f := channeltest.Failure(t, err); f.Class != push.Throttled || f.Scope != want.scope || f.Wait != want.wait || f.Class.UsesRetry() {
+				t.Errorf("%v of %s for %v, want %+v", f, f.Scope, f.Wait, want)
 			}
 		})
 	}

@@ -147,3 +147,66 @@ func TestFindFailsCleanly(t *testing.T) {
 		}
 	}
 }
+
+// Ids and counts may come as texts or numbers, and every digit counts. A code is a text: a number there is none.
+func TestAnswersAreReadWhateverTheirTypes(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]struct {
+		class push.Class
+		code  string
+		id    string
+	}{
+		`{"Code":"OK","BizId":"900619746936498440^0"}`:              {push.Accepted, "", "900619746936498440^0"},
+		`{"Code":"OK","BizId":9007199254740993}`:                    {push.Accepted, "", "9007199254740993"},
+		`{"Code":"OK"}`:                                             {push.Accepted, "", ""},
+		`{"Code":"OK","BizId":{"a":1}}`:                             {push.Accepted, "", ""},
+		`{"Code":"isv.AMOUNT_NOT_ENOUGH","Message":"账户余额不足"}`:       {push.Account, "isv.AMOUNT_NOT_ENOUGH", ""},
+		`{"Code":"isv.MOBILE_NUMBER_ILLEGAL","BizId":"1","x":[{}]}`: {push.Permanent, "isv.MOBILE_NUMBER_ILLEGAL", ""},
+		`{"Code":"","BizId":"1"}`:                                   {push.Ambiguous, "answer_without_code", ""},
+		`{"Code":0,"BizId":"1"}`:                                    {push.Ambiguous, "answer_without_code", ""},
+		`{"Code":null}`:                                             {push.Ambiguous, "answer_without_code", ""},
+		`{"code":"isv.OUT_OF_SERVICE"}`:                             {push.Account, "isv.OUT_OF_SERVICE", ""},
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Kind: provider.Answer, Body: body}}})
+			accepted, err := newSender(t, config(box.URL())).Send(context.Background(), message())
+			class, code := push.Accepted, ""
+			if err != nil {
+				class, code = push.FailureOf(err).Class, push.FailureOf(err).Code
+			}
+			if class != want.class || code != want.code || accepted.MessageID != want.id {
+				t.Errorf("%s %s with id %q, want %+v: %v", class, code, accepted.MessageID, want, err)
+			}
+		})
+	}
+}
+
+func TestFindReadsCountsWhateverTheirType(t *testing.T) {
+	t.Parallel()
+	q := question(time.Now())
+	for _, total := range []string{`1`, `"1"`, `null`} {
+		body := `{"Code":"OK","TotalCount":` + total + `,"SmsSendDetailDTOs":{"SmsSendDetailDTO":[{"OutId":"` + q.Reference(1) + `"}]}}`
+		box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Call: provider.CallQuery, Kind: provider.Answer, Body: body}}})
+		if found, _, err := newSender(t, config(box.URL())).Find(context.Background(), q); !found || err != nil {
+			t.Errorf("TotalCount %s: found %v, %v", total, found, err)
+		}
+	}
+}
+
+func TestPreviewIsTheRequest(t *testing.T) {
+	t.Parallel()
+	box := channeltest.NewSandbox(t, provider.Config{})
+	sender := newSender(t, config(box.URL()))
+	preview, err := sender.Preview(message())
+	const want = `{"OutId":"0123456789abcdef0123456789abcdef","PhoneNumbers":"13800138000","SignName":"某公司",` +
+		`"TemplateCode":"SMS_10001","TemplateParam":"{\"code\":\"493817\",\"company\":\"Acme & <Söhne>\"}"}`
+	if err != nil || string(preview) != want || box.Requests(provider.Aliyun, provider.CallSend) != 0 {
+		t.Errorf("preview %s, %v; want %s and no request", preview, err, want)
+	}
+	m := message()
+	delete(m.Vars, "code")
+	if _, err := sender.Preview(m); push.FailureOf(err).Code != "template_variable_missing" {
+		t.Errorf("%v, want a refusal", err)
+	}
+}

@@ -45,6 +45,7 @@ type Sender struct {
 	templates map[string]template
 	codes     *channels.Table
 	transport *channels.Transport
+	pulls     pace // of Find
 }
 
 type template struct {
@@ -67,6 +68,7 @@ func New(cfg Config) (*Sender, error) {
 	s := &Sender{
 		cfg: cfg, codes: table, transport: channels.NewTransport(),
 		templates: make(map[string]template, len(cfg.Templates)),
+		pulls:     pace{apart: time.Second / pullRate},
 	}
 	if s.client, err = newClient(cfg, s.transport); err != nil {
 		return nil, fmt.Errorf("setting up tencent: %w", err)

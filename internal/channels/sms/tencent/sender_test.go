@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"pusher/internal/channels"
 	"pusher/internal/channels/channeltest"
 	"pusher/internal/channels/sms/tencent"
 	"pusher/internal/push"
@@ -142,18 +143,22 @@ func refuse(t *testing.T, code string, now time.Time) *push.Failure {
 func TestFieldReport27_DailyLimitsEndAtMidnightInBeijing(t *testing.T) {
 	t.Parallel()
 	night := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC) // 23:00 in Beijing
-	for code, want := range map[string]time.Duration{
-		"LimitExceeded.PhoneNumberThirtySecondLimit":     30 * time.Second,
-		"LimitExceeded.PhoneNumberOneHourLimit":          time.Hour,
-		"LimitExceeded.PhoneNumberDailyLimit":            time.Hour,
-		"LimitExceeded.PhoneNumberSameContentDailyLimit": time.Hour,
-		"LimitExceeded.AppDailyLimit":                    time.Hour,
-		"FailedOperation.MarketingSendTimeConstraint":    9 * time.Hour,
+	for code, want := range map[string]struct {
+		scope push.Scope
+		wait  time.Duration
+	}{
+		"LimitExceeded.PhoneNumberThirtySecondLimit":     {push.ScopeRecipient, 30 * time.Second},
+		"LimitExceeded.PhoneNumberOneHourLimit":          {push.ScopeRecipient, time.Hour},
+		"LimitExceeded.PhoneNumberDailyLimit":            {push.ScopeRecipient, time.Hour},
+		"LimitExceeded.PhoneNumberSameContentDailyLimit": {push.ScopeRecipient, time.Hour},
+		"LimitExceeded.AppDailyLimit":                    {push.ScopeAccount, time.Hour},
+		"FailedOperation.MarketingSendTimeConstraint":    {push.ScopeTemplate, 9 * time.Hour}, // until 08:00
+		"RequestLimitExceeded":                           {push.ScopeChannel, 5 * time.Second},
 	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			if f := refuse(t, code, night); f.Class != push.Throttled || f.Wait != want {
-				t.Errorf("%v with wait %v, want throttled for %v", f, f.Wait, want)
+			if f := refuse(t, code, night); f.Class != push.Throttled || f.Scope != want.scope || f.Wait != want.wait || f.Class.UsesRetry() {
+				t.Errorf("%v of %s for %v, want %+v", f, f.Scope, f.Wait, want)
 			}
 		})
 	}
@@ -207,5 +212,94 @@ func TestFieldReport32_RefusalsByCode(t *testing.T) {
 				t.Errorf("%v, want %s with the code kept", f, want)
 			}
 		})
+	}
+}
+
+// Serial numbers keep every digit. What the official client cannot read at all is ambiguous: the number may have been
+// served.
+func TestAnswersAreReadWhateverTheirTypes(t *testing.T) {
+	t.Parallel()
+	const number = `"PhoneNumber":"+8613800138000","Code":"Ok"`
+	for body, want := range map[string]struct {
+		class push.Class
+		id    string
+	}{
+		`{"Response":{"SendStatusSet":[{"SerialNo":"2645:9007199254740993123",` + number + `}]}}`:   {push.Accepted, "2645:9007199254740993123"},
+		`{"Response":{"SendStatusSet":[{"SerialNo":"s","Fee":1,` + number + `}]}}`:                  {push.Accepted, "s"},
+		`{"Response":{"SendStatusSet":[{"SerialNo":9007199254740993,` + number + `}]}}`:             {push.Ambiguous, ""},
+		`{"Response":{"SendStatusSet":[{"SerialNo":"s","Fee":"1",` + number + `}]}}`:                {push.Ambiguous, ""},
+		`{"Response":{"SendStatusSet":{}}}`:                                                         {push.Ambiguous, ""},
+		`{"Response":null}`:                                                                         {push.Ambiguous, ""},
+		`{"Response":{"SendStatusSet":[{"PhoneNumber":"+8613800138000","Code":"","Message":"?"}]}}`: {push.Ambiguous, ""},
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			accepted, err := answer(t, body)
+			class := push.Accepted
+			if err != nil {
+				class = push.FailureOf(err).Class
+			}
+			if class != want.class || accepted.MessageID != want.id {
+				t.Errorf("%s with id %q, want %+v: %v", class, accepted.MessageID, want, err)
+			}
+		})
+	}
+}
+
+// The same rules of strings as Aliyun's, by position; what the account's limit refuses never leaves.
+func TestFieldReport29_ParamsAreStrings(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("模", 7)
+	for name, c := range map[string]struct {
+		value   string
+		most    int
+		shorten bool
+		want    string // on the wire
+		code    string // else refused before any call
+	}{
+		"integer":               {"123456", 6, false, `["123456"]`, ""},
+		"leading zeros":         {"000123", 6, false, `["000123"]`, ""},
+		"boolean":               {"true", 6, false, `["true"]`, ""},
+		"six characters":        {long[3:], 6, false, `["` + long[3:] + `"]`, ""},
+		"seven characters":      {long, 6, false, "", "template_value_too_long"},
+		"seven, shortened":      {long, 6, true, `["` + long[6:] + `…"]`, ""},
+		"a number is never cut": {"1234567", 6, true, "", "template_value_too_long"},
+		"no limit":              {long + long, 0, false, `["` + long + long + `"]`, ""},
+		"address":               {"http://a.example", 0, false, "", "template_value_url"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box := channeltest.NewSandbox(t, provider.Config{})
+			cfg := config(box.URL())
+			cfg.Templates = map[string]tencent.Template{"resume_viewed": {ID: "1", Params: []string{"{{.s}}"}}}
+			cfg.Values = channels.Limit{Most: c.most, Shorten: c.shorten}
+			m := message()
+			m.Vars = map[string]string{"s": c.value}
+			_, err := newSender(t, cfg).Send(context.Background(), m)
+			if c.code != "" {
+				f := channeltest.Failure(t, err)
+				if n := box.Requests(provider.Tencent, provider.CallSend); f.Class != push.Permanent || f.Code != c.code || n != 0 {
+					t.Errorf("%v after %d calls, want permanent %s without one", err, n, c.code)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(box.Journal().Entries()[0].Params); got != c.want {
+				t.Errorf("params %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPreviewIsTheRequest(t *testing.T) {
+	t.Parallel()
+	box := channeltest.NewSandbox(t, provider.Config{})
+	preview, err := newSender(t, config(box.URL())).Preview(message())
+	const want = `{"PhoneNumberSet":["+8613800138000"],"SmsSdkAppId":"1400000000","TemplateId":"20001","SignName":"某公司",` +
+		`"TemplateParamSet":["Acme & <Söhne>","493817"],"SessionContext":"0123456789abcdef0123456789abcdef"}`
+	if err != nil || string(preview) != want || box.Requests(provider.Tencent, provider.CallSend) != 0 {
+		t.Errorf("preview %s, %v; want %s and no request", preview, err, want)
 	}
 }

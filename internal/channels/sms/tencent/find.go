@@ -1,0 +1,66 @@
+package tencent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	sms "github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/sms/v20210111"
+
+	"pusher/internal/channels"
+	"pusher/internal/push"
+)
+
+const (
+	pullRate = 20                 // calls a second that Tencent allows an account
+	pullMost = 100                // rows of one answer; there is no second page
+	pullBack = 7 * 24 * time.Hour // Tencent tells nothing older
+
+	// Tencent's clock may be behind ours.
+	pullBefore = 10 * time.Minute
+)
+
+// Find asks whether Tencent has a carrier's report of the send that q is about. Only a row with our reference in its
+// SessionContext counts: any other of the same number may be another message. Tencent gives the context only to
+// accounts that have had it enabled, and no row at all before the carrier reports, so not found proves nothing, ever.
+func (s *Sender) Find(ctx context.Context, q push.Question) (found bool, messageID string, err error) {
+	ctx, cancel := channels.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	found, messageID, err = s.find(ctx, q)
+	return found, messageID, s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
+}
+
+func (s *Sender) find(ctx context.Context, q push.Question) (found bool, messageID string, err error) {
+	if err := s.pulls.wait(ctx); err != nil {
+		return false, "", fmt.Errorf("waiting for a turn to ask: %w", err)
+	}
+	ctx, status := keepStatus(ctx)
+	answer, err := s.client.PullSmsSendStatusByPhoneNumberWithContext(ctx, s.pull(q))
+	if err != nil {
+		return false, "", s.failure(err, *status)
+	}
+	if answer.Response == nil {
+		return false, "", channels.Uncoded(*status)
+	}
+	reference := q.Reference(q.Round)
+	for _, row := range answer.Response.PullSmsSendStatusSet {
+		if row != nil && text(row.SessionContext) == reference {
+			return true, text(row.SerialNo), nil
+		}
+	}
+	return false, "", nil
+}
+
+// pull is the question about q's number, from shortly before its intent until now.
+func (s *Sender) pull(q push.Question) *sms.PullSmsSendStatusByPhoneNumberRequest {
+	now := s.cfg.Now()
+	from := q.IntentAt.Add(-pullBefore)
+	if oldest := now.Add(-pullBack).Add(time.Minute); from.Before(oldest) {
+		from = oldest
+	}
+	begin, end, offset, limit := uint64(from.Unix()), uint64(now.Unix())+1, uint64(0), uint64(pullMost)
+	r := sms.NewPullSmsSendStatusByPhoneNumberRequest()
+	r.BeginTime, r.EndTime, r.Offset, r.Limit = &begin, &end, &offset, &limit
+	r.PhoneNumber, r.SmsSdkAppId = &q.Phone, &s.cfg.SDKAppID
+	return r
+}
