@@ -45,6 +45,7 @@ type Deliverer struct {
 	bytes    *semaphore.Weighted // bytes of their records
 	slots    *semaphore.Weighted // requests out at providers
 
+	alarms   alarms
 	repeated zerolog.Logger // what a dependency that is away makes every delivery say: the first few each while
 
 	life     context.Context //nolint:containedctx // the process's own life: SIGTERM must not end a write that matters

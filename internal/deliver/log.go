@@ -30,9 +30,18 @@ func (t *turn) decided(result push.Result, row push.Row) {
 	if result.Class != push.Accepted {
 		level = zerolog.InfoLevel
 	}
+	if t.d.alarms.due(result, t.del.BizType, t.d.cfg.Now()) {
+		t.stopped(result)
+	}
 	t.d.cfg.Log.WithLevel(level).EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
 		Str("provider", result.Provider).Stringer("class", result.Class).Str("code", result.Code).
 		Str("status", string(row.Status)).Msg("attempt ended")
+}
+
+// stopped tells of an account or template that takes nothing until a person acts.
+func (t *turn) stopped(r push.Result) {
+	t.d.cfg.Log.Error().EmbedObject(t).Str("provider", r.Provider).Str("code", r.Code).Str("scope", string(r.Scope)).
+		Str("words", r.Message).Msg("stopped until somebody acts: what waits is kept and tried again by itself")
 }
 
 // gaveBack notes an intent undone before anything left.

@@ -166,7 +166,7 @@ func (t *turn) failed(row push.Row, f *push.Failure) push.Result {
 		text = f.Err.Error()
 	}
 	return push.Result{
-		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Class: f.Class,
+		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Class: f.Class, Scope: f.Scope,
 		Provider: row.Provider, Code: f.Code, Message: text, Wait: wait,
 	}
 }

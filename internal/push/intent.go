@@ -25,6 +25,7 @@ type Result struct {
 	Owner     string
 	Attempt   int
 	Class     Class
+	Scope     Scope // of a failure: whom it concerns
 	Provider  string
 	MessageID string
 	Code      string

@@ -22,6 +22,8 @@ const (
 	FieldStatus    = "status" // what the row said
 	FieldClass     = "class"  // what the provider's answer meant
 	FieldCode      = "code"   // the provider's, or ours in snake_case
+	FieldScope     = "scope"  // whom a stop concerns
+	FieldWords     = "words"  // the provider's own, free of personal data
 	FieldKeyState  = "key_state"
 	FieldBy        = "by"    // what stopped a duplicate: redis, row, in_flight
 	FieldDoing     = "doing" // what was being done when a dependency failed
