@@ -9,6 +9,7 @@ import (
 
 	"pusher/internal/channels"
 	"pusher/internal/config"
+	"pusher/internal/fault"
 	"pusher/internal/telemetry"
 )
 
@@ -54,7 +55,21 @@ func (w *World) Load() (*config.Config, zerolog.Logger, error) {
 		name, says, _ := strings.Cut(string(warning), ": ")
 		log.Warn().Str(telemetry.FieldVariable, name).Msg(says)
 	}
-	return c, log, nil
+	return c, log, w.breakOnPurpose(log)
+}
+
+// breakOnPurpose sets the faults that a crash test asks for. Nobody must find out later why a process that was told to
+// break did so.
+func (w *World) breakOnPurpose(log zerolog.Logger) error {
+	spec, _ := w.Lookup(fault.Variable)
+	if spec == "" {
+		return nil
+	}
+	if err := fault.Arm(spec); err != nil {
+		return &UsageError{err}
+	}
+	log.Error().Str(telemetry.FieldVariable, fault.Variable).Msg("FAULTS ARE SET: this process will break on purpose (" + spec + "); never in production")
+	return nil
 }
 
 // compile refuses a template as the senders would.

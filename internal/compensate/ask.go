@@ -2,10 +2,12 @@ package compensate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -30,8 +32,14 @@ func (t *turn) ask(ctx context.Context) error {
 		if err != nil || len(questions) == 0 {
 			return push.Tally{}, err
 		}
+		if err := fault.At(fault.AfterQuestion); err != nil {
+			return push.Tally{}, err
+		}
 		replies := t.put(ctx, questions)
 		moved := push.Tally{Asked: len(questions)}
+		if err := fault.At(fault.AfterAnswer); err != nil {
+			return moved, err
+		}
 		moved.Found, err = t.record(ctx, questions, replies)
 		if err != nil {
 			return moved, err
@@ -93,7 +101,7 @@ func (t *turn) record(ctx context.Context, questions []push.Question, replies []
 			found++
 		}
 	}
-	return found, failed
+	return found, errors.Join(failed, fault.At(fault.AfterFound))
 }
 
 // silence sums up the replies that were none, by the first of them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -11,6 +12,9 @@ import (
 func (t *turn) sweep(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
 		pokes, moved, err := t.Sweeper.SweepStale(ctx, t.Batch, t.Policy)
+		if err == nil && moved != (push.Tally{}) {
+			err = fault.At(fault.AfterSweep)
+		}
 		if err != nil {
 			return moved, err
 		}
@@ -22,7 +26,7 @@ func (t *turn) sweep(ctx context.Context) error {
 func (t *turn) repeat(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
 		pokes, err := t.Sweeper.RepeatUnknown(ctx, t.Batch, t.Policy)
-		return t.poked(ctx, push.Tally{Repeated: len(pokes)}, pokes, err)
+		return t.poked(ctx, push.Tally{Repeated: len(pokes)}, pokes, err, fault.AfterAgain)
 	})
 }
 
@@ -30,7 +34,7 @@ func (t *turn) repeat(ctx context.Context) error {
 func (t *turn) resend(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
 		pokes, err := t.Unknowns.Resend(ctx, t.Batch, t.Policy, t.askable())
-		return t.poked(ctx, push.Tally{Resent: len(pokes)}, pokes, err)
+		return t.poked(ctx, push.Tally{Resent: len(pokes)}, pokes, err, fault.AfterResend)
 	})
 }
 
@@ -38,7 +42,7 @@ func (t *turn) resend(ctx context.Context) error {
 func (t *turn) requeue(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
 		pokes, err := t.Queue.Requeue(ctx, t.Batch, t.Policy)
-		return t.poked(ctx, push.Tally{Requeued: len(pokes)}, pokes, err)
+		return t.poked(ctx, push.Tally{Requeued: len(pokes)}, pokes, err, fault.AfterRequeue)
 	})
 }
 
@@ -46,12 +50,18 @@ func (t *turn) requeue(ctx context.Context) error {
 func (t *turn) republish(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
 		pokes, err := t.Queue.Unpublished(ctx, t.Batch, t.patience())
-		return t.poked(ctx, push.Tally{Republished: len(pokes)}, pokes, err)
+		return t.poked(ctx, push.Tally{Republished: len(pokes)}, pokes, err, fault.AfterPick)
 	})
 }
 
-// poked publishes what a statement has just queued, unless the statement itself failed.
-func (t *turn) poked(ctx context.Context, moved push.Tally, pokes []push.Poke, err error) (push.Tally, error) {
+// poked publishes what a statement has just queued, unless the statement itself failed. Where it queued something, the
+// point behind it is passed.
+func (t *turn) poked(
+	ctx context.Context, moved push.Tally, pokes []push.Poke, err error, behind fault.Point,
+) (push.Tally, error) {
+	if err == nil && len(pokes) > 0 {
+		err = fault.At(behind)
+	}
 	if err != nil {
 		return moved, err
 	}
@@ -67,10 +77,16 @@ func (t *turn) poke(ctx context.Context, pokes []push.Poke) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Call)
 	defer cancel()
+	if err := fault.At(fault.BeforePublish); err != nil {
+		return err
+	}
 	done, err := write(ctx, t.Publisher, pokes, func(p push.Poke) (push.Record, error) {
 		return p.Record(t.RetryTopic)
 	})
-	return errors.Join(err, t.Queue.MarkPublished(ctx, chosen(pokes, done)))
+	if lost := fault.At(fault.AfterPublish); lost != nil {
+		return errors.Join(err, lost)
+	}
+	return errors.Join(err, t.Queue.MarkPublished(ctx, chosen(pokes, done)), fault.At(fault.AfterNote))
 }
 
 // chosen returns the items that done marks.

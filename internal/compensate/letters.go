@@ -2,7 +2,9 @@ package compensate
 
 import (
 	"context"
+	"errors"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -12,9 +14,16 @@ func (t *turn) letters(ctx context.Context) error {
 		n, err := t.Letterbox.Letters(ctx, t.Batch, func(ctx context.Context, due []push.Letter) ([]bool, error) {
 			ctx, cancel := context.WithTimeout(ctx, t.Call)
 			defer cancel()
-			return write(ctx, cutting{t.Publisher}, due, func(l push.Letter) (push.Record, error) {
+			if err := fault.At(fault.BeforeLetter); err != nil {
+				return make([]bool, len(due)), err
+			}
+			done, err := write(ctx, cutting{t.Publisher}, due, func(l push.Letter) (push.Record, error) {
 				return l.Record(t.DeadLetterTopic)
 			})
+			if lost := fault.At(fault.AfterLetter); lost != nil {
+				return make([]bool, len(due)), errors.Join(err, lost)
+			}
+			return done, err
 		})
 		return push.Tally{Letters: n}, err
 	})

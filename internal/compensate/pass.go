@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -129,7 +130,11 @@ func (t *turn) batches(ctx context.Context, step func(context.Context) (push.Tal
 // giveUp closes what is over: rule Q6.
 func (t *turn) giveUp(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
-		return t.Ender.GiveUp(ctx, t.Batch, t.Policy)
+		moved, err := t.Ender.GiveUp(ctx, t.Batch, t.Policy)
+		if err == nil && moved != (push.Tally{}) {
+			err = fault.At(fault.AfterGiveUp)
+		}
+		return moved, err
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"pusher/internal/fault"
 )
 
 // commitUntil commits on a timer until ctx ends. A commit per record would cost a round trip each, and Kafka 4.1
@@ -38,7 +40,7 @@ func (g *generation) commit() {
 	if len(offsets) == 0 {
 		return
 	}
-	if err := g.commits.CommitOffsets(offsets); err != nil {
+	if err := g.commitOffsets(offsets); err != nil {
 		g.c.counts.commitsFailed.Add(1)
 		g.c.event(Event{Kind: KindCommit, Err: fmt.Errorf("committing offsets in generation %d: %w", g.id, err)})
 		return
@@ -48,4 +50,15 @@ func (g *generation) commit() {
 			p.committed.Store(at)
 		}
 	}
+}
+
+// commitOffsets is the request itself.
+func (g *generation) commitOffsets(offsets map[string]map[int]int64) error {
+	if err := fault.At(fault.BeforeCommit); err != nil {
+		return err
+	}
+	if err := g.commits.CommitOffsets(offsets); err != nil {
+		return err
+	}
+	return fault.At(fault.AfterCommit)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -38,6 +39,9 @@ func (p *partition) call(handing, work context.Context, r push.Record) (err erro
 	var once sync.Once
 	return p.c.handler.Handle(handing, r, func(err error) {
 		once.Do(func() {
+			if err == nil {
+				err = fault.At(fault.BeforeDone)
+			}
 			if err == nil {
 				p.mark.done(r.Offset)
 				return
@@ -93,7 +97,7 @@ func (p *partition) bury(work context.Context, r push.Record, reason string) {
 	wait := p.backoff()
 	for {
 		try, cancel := context.WithTimeout(work, 2*writeWait)
-		err := writeLetter(try, p.c.letters, p.c.cfg.DeadLetterTopic, r, reason)
+		err := p.letter(try, r, reason)
 		cancel()
 		if err == nil {
 			p.c.counts.poison(reason)
@@ -107,6 +111,17 @@ func (p *partition) bury(work context.Context, r push.Record, reason string) {
 		p.tell(KindDeadLetter, r.Offset, fmt.Errorf("writing a dead letter to %s: %w", p.c.cfg.DeadLetterTopic, err))
 		pause(work, wait.NextBackOff())
 	}
+}
+
+// letter writes the dead letter of r once.
+func (p *partition) letter(ctx context.Context, r push.Record, reason string) error {
+	if err := fault.At(fault.BeforePoison); err != nil {
+		return err
+	}
+	if err := writeLetter(ctx, p.c.letters, p.c.cfg.DeadLetterTopic, r, reason); err != nil {
+		return err
+	}
+	return fault.At(fault.AfterPoison)
 }
 
 // what says what a panic was about. Only the runtime's own words are free of the record's values.

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -64,15 +65,15 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 	life, end := context.WithCancelCause(context.Background())
 	d := &Deliverer{
 		cfg:      cfg,
-		claims:   newBatcher(batchMost, cfg.Call, keys.Claim),
-		settles:  newBatcher(batchMost, cfg.Call, keys.Settle),
-		releases: newBatcher(batchMost, cfg.Call, keys.Release),
-		intents:  newBatcher(batchMost, cfg.Call, intents.Intend),
-		lost:     newBatcher(batchMost, cfg.Call, intents.UndoLost),
+		claims:   newBatcher(batchMost, cfg.Call, between(fault.BeforeClaim, fault.AfterClaim, keys.Claim, noGrant)),
+		settles:  newBatcher(batchMost, cfg.Call, between(fault.BeforeSettle, fault.AfterSettle, keys.Settle, noKeyAnswer)),
+		releases: newBatcher(batchMost, cfg.Call, between(fault.BeforeRelease, fault.AfterRelease, keys.Release, noKeyAnswer)),
+		intents:  newBatcher(batchMost, cfg.Call, between(fault.BeforeIntent, fault.AfterIntent, intents.Intend, noAnswer)),
+		lost:     newBatcher(batchMost, cfg.Call, between(fault.BeforeLost, fault.AfterLost, intents.UndoLost, noAnswer)),
 		looks:    newBatcher(batchMost, cfg.Call, intents.Look),
-		results:  newBatcher(batchMost, cfg.Call, results.Record),
-		undos:    newBatcher(batchMost, cfg.Call, results.Undo),
-		repeats:  newBatcher(batchMost, cfg.Call, results.Repeat),
+		results:  newBatcher(batchMost, cfg.Call, between(fault.BeforeResult, fault.AfterResult, results.Record, noAnswer)),
+		undos:    newBatcher(batchMost, cfg.Call, between(fault.BeforeUndo, fault.AfterUndo, results.Undo, noAnswer)),
+		repeats:  newBatcher(batchMost, cfg.Call, between(fault.BeforeRepeat, fault.AfterRepeat, results.Repeat, noAnswer)),
 		flights:  newFlights(),
 		room:     semaphore.NewWeighted(int64(cfg.Waiting)),
 		bytes:    semaphore.NewWeighted(cfg.WaitingBytes),

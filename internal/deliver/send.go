@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -44,7 +45,7 @@ func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Re
 	}
 	defer leave()
 	for n := 0; ; n++ {
-		if !t.fence(row, asked) {
+		if fault.At(fault.Fence) != nil || !t.fence(row, asked) {
 			return push.Result{}, false
 		}
 		accepted, err := t.call(message)
@@ -123,7 +124,7 @@ func (t *turn) call(message push.Message) (accepted push.Acceptance, err error) 
 		}
 		t.d.cfg.Meter.Attempt(t.del.Action, channel.Sender.Provider(), class, t.d.cfg.Now().Sub(began))
 	}()
-	return channel.Sender.Send(ctx, message)
+	return sent(ctx, channel.Sender, message)
 }
 
 // message says what to send. A retry, and the repeat of somebody else's attempt, send what the row remembers, not

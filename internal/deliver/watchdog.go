@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
@@ -118,7 +119,7 @@ func (w *watchdog) renewKeys(ctx context.Context, holds []*hold) []push.KeyAnswe
 	for i, h := range holds {
 		asks[i] = h.key
 	}
-	return w.keys.Renew(ctx, asks)
+	return between(fault.BeforeRenewal, fault.AfterRenewal, w.keys.Renew, noKeyAnswer)(ctx, asks)
 }
 
 func (w *watchdog) renewRows(ctx context.Context, holds []*hold) map[*hold]push.KeyAnswer {
