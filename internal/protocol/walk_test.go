@@ -19,9 +19,20 @@ type walk struct {
 	t *rapid.T
 }
 
-func (w walk) draw(n int, label string) int { return rapid.IntRange(0, n-1).Draw(w.t, label) }
+// draw is one of n (at most 128), each as likely as the next: rapid's own ranges prefer small numbers. A failed walk is
+// told as one with as many zeros as possible.
+func (w walk) draw(n int, label string) int {
+	drawn := 0
+	for _, bit := range rapid.SliceOfN(rapid.Bool(), 7, 7).Draw(w.t, label) {
+		drawn *= 2
+		if bit {
+			drawn++
+		}
+	}
+	return drawn % n
+}
 
-// chance draws what seldom happens: rapid prefers small numbers, so those stand for the usual.
+// chance draws what happens in about so many of a hundred cases; zero is that it does not.
 func (w walk) chance(percent int, label string) bool { return w.draw(100, label) >= 100-percent }
 
 // step is one thing that a worker may do where it stands.
@@ -82,7 +93,7 @@ func (w walk) choices(x *worker) []step {
 	case told:
 		repeat := again(2, "settle", func() { w.end(x) })
 		if w.action == push.WeChat && x.row.Status == push.Unknown && x.row.Owner == x.owner {
-			repeat = slices.Concat(repeat, again(3, "repeat", func() { w.repeat(x) }), again(1, "repeat under way", func() { w.lateRepeat(x) }))
+			repeat = slices.Concat(again(3, "repeat", func() { w.repeat(x) }), again(1, "repeat under way", func() { w.lateRepeat(x) }), repeat)
 		}
 		return slices.Concat(repeat, crash)
 	case undone:
@@ -193,8 +204,8 @@ func (w walk) anyStepOfAPass(*rapid.T) {
 
 func (w walk) time(*rapid.T) {
 	const minute = time.Minute
-	waits := []time.Duration{minute, minute, minute, 2 * minute, 2 * minute, 3 * minute, 3 * minute, 5 * minute, 10 * minute,
-		17 * minute, time.Hour, 25 * time.Hour, 73 * time.Hour}
+	waits := slices.Concat(slices.Repeat([]time.Duration{minute, minute, 2 * minute, 3 * minute}, 6),
+		[]time.Duration{5 * minute, 10 * minute, 17 * minute, time.Hour, 25 * time.Hour, 73 * time.Hour})
 	w.did("time")
 	w.pass(waits[w.draw(len(waits), "minutes")])
 }
