@@ -41,16 +41,15 @@ var traps atomic.Pointer[map[Point]*trap] //nolint:gochecknoglobals // a switch 
 // At passes a point. It returns an error where a fault of kind Error is set, and never returns where one of kind Die
 // is. With nothing set it does nothing.
 func At(p Point) error {
-	set := traps.Load()
-	if set == nil {
+	if traps.Load() == nil {
 		return nil
 	}
-	return pass(*set, p)
+	return pass(p)
 }
 
 // pass springs the trap at p, if there is one with a passing left.
-func pass(set map[Point]*trap, p Point) error {
-	t := set[p]
+func pass(p Point) error {
+	t := (*traps.Load())[p]
 	if t == nil || t.left.Add(-1) < 0 {
 		return nil
 	}
