@@ -73,14 +73,29 @@ func topicsReady(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// askers are the providers that can be asked what became of a send (rule Q5).
+// askers are the providers that can be asked what became of a send (rule Q5): those whose account is configured.
 func askers(c *config.Config) (byProvider map[string]compensate.Asker, closeAll func(), err error) {
-	if c.Channels.SMS.Aliyun.AccessKeyID == "" {
-		return nil, func() {}, nil
+	byProvider = map[string]compensate.Asker{}
+	var closes []func()
+	closeAll = func() {
+		for _, end := range closes {
+			end()
+		}
 	}
-	aliyun, err := Aliyun(c)
-	if err != nil {
-		return nil, nil, err
+	if c.Channels.SMS.Aliyun.AccessKeyID != "" {
+		s, err := Aliyun(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		byProvider[s.Provider()], closes = s, append(closes, s.Close)
 	}
-	return map[string]compensate.Asker{aliyun.Provider(): aliyun}, aliyun.Close, nil
+	if c.Channels.SMS.Tencent.SecretID != "" {
+		s, err := Tencent(c)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		byProvider[s.Provider()], closes = s, append(closes, s.Close)
+	}
+	return byProvider, closeAll, nil
 }

@@ -39,6 +39,8 @@ type Config struct {
 	Keep      int              // journal entries kept, the newest [100000]
 	Faults    []Fault          // to begin with
 	Now       func() time.Time // [time.Now]
+
+	TencentContext bool // Tencent's account has had SessionContext enabled, so that its reports say whose they are
 }
 
 // Sandbox is the stand-in. It is an http.Handler, or a server of its own after Start.

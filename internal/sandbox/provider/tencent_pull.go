@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tencentPull is one receipt as PullSmsSendStatusByPhoneNumber tells it. SessionContext is empty, as it is for every
-// account that has not had it enabled.
+// tencentPull is one receipt as PullSmsSendStatusByPhoneNumber tells it. SessionContext is empty for every account that
+// has not had it enabled.
 type tencentPull struct {
 	UserReceiveTime  int64
 	CountryCode      string
@@ -39,10 +39,14 @@ func (s *Sandbox) tencentPull(w http.ResponseWriter, r *http.Request, body []byt
 		a.Response.RequestID = "sandbox-pull"
 		a.Response.PullSet = []tencentPull{}
 		for _, e := range found[:min(len(found), in.Limit)] {
-			a.Response.PullSet = append(a.Response.PullSet, tencentPull{
+			row := tencentPull{
 				UserReceiveTime: e.Time.Unix(), PhoneNumber: e.Recipient, SerialNo: e.MessageID,
 				ReportStatus: "SUCCESS", Description: "DELIVRD",
-			})
+			}
+			if s.cfg.TencentContext {
+				row.SessionContext = e.Reference
+			}
+			a.Response.PullSet = append(a.Response.PullSet, row)
 		}
 		return ok(a)
 	}
