@@ -94,6 +94,7 @@ func ofKey(key string) (push.Identity, error) {
 type story struct {
 	Delivery  delivery  `json:"delivery"`
 	Attempts  []attempt `json:"attempts"`
+	Receipts  []receipt `json:"receipts"`  // what its provider said later
 	Reference string    `json:"reference"` // by which the provider knows it
 	Redis     string    `json:"redis"`     // what its key says
 	Means     string    `json:"means"`     // what the status says
@@ -118,8 +119,13 @@ func explain(ctx context.Context, c *config.Config, log *store.Store, f store.Fi
 	if err != nil {
 		return story{}, err
 	}
+	receipts, err := log.Receipts(ctx, entry.ID)
+	if err != nil {
+		return story{}, err
+	}
 	told := story{
-		Delivery: viewOf(entry), Attempts: []attempt{}, Redis: keyWords(ctx, c, entry.Key()), Reference: entry.Reference(entry.Round),
+		Delivery: viewOf(entry), Attempts: []attempt{}, Receipts: receiptsOf(receipts),
+		Redis: keyWords(ctx, c, entry.Key()), Reference: entry.Reference(entry.Round),
 		Means: means(entry), Next: next(entry, account(attempts), c, time.Now()),
 	}
 	for _, a := range attempts {

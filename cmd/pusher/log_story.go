@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,13 +33,13 @@ func (s story) print(w *cli.World) error {
 	if err != nil {
 		return err
 	}
-	return s.printAttempts(w)
+	return errors.Join(s.printAttempts(w), s.printReceipts(w))
 }
 
 // printAttempts writes the attempts as a table; a delivery that was put off or ended before its first has none.
 func (s story) printAttempts(w *cli.World) error {
 	if len(s.Attempts) == 1 && s.Attempts[0].Attempt == 0 {
-		_, err := fmt.Fprintln(w.Stdout, "\nno attempt was made yet")
+		_, err := fmt.Fprintln(w.Stdout, "\nno attempt was made")
 		return err
 	}
 	_, _ = fmt.Fprintln(w.Stdout)
