@@ -32,6 +32,7 @@ const (
 	FieldOffset    = "offset"
 	FieldKind      = "kind"       // of a consumer event
 	FieldSuppress  = "suppressed" // like events not told since the last one
+	FieldReceipts  = "receipts"   // how many a line is about
 	FieldVariable  = "variable"   // an environment variable
 	FieldAddr      = "addr"       // of a service
 	FieldVersion   = "version"    // of this program
