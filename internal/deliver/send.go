@@ -166,8 +166,12 @@ func (t *turn) failed(row push.Row, f *push.Failure) push.Result {
 	if text == "" && f.Err != nil {
 		text = f.Err.Error()
 	}
+	class := f.Class
+	if class == push.Ambiguous && t.del.Action.Capability() == push.Transactional {
+		class = push.NotSent // the commit of its result is the send: what failed before it reached nobody
+	}
 	return push.Result{
-		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Class: f.Class, Scope: f.Scope,
+		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Class: class, Scope: f.Scope,
 		Provider: row.Provider, Code: f.Code, Message: text, Wait: wait,
 	}
 }

@@ -223,6 +223,21 @@ func TestPanickingSenderIsAmbiguous(t *testing.T) {
 	}
 }
 
+func TestInAppThatFailsBeforeItsCommitIsNotSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.provider = "inbox"
+	w.answer = func(push.Message) (push.Acceptance, error) { panic("boom") }
+	cfg := w.config()
+	cfg.Pushes["viewed"] = Push{Rule: cfg.Pushes["viewed"].Rule, Actions: []push.Action{push.Notify}}
+	if err := handle(t, w.start(t, cfg), "notify"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.row(t).Status; got != push.Failed {
+		t.Errorf("row is %s, want failed: nothing repeats an unknown in-app message", got)
+	}
+}
+
 func TestUnclassifiedErrorIsAmbiguous(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
