@@ -229,7 +229,7 @@ func (w walk) redisFails() {
 }
 
 // property is a walk over one delivery of one channel, and then its good end.
-func property(r real, rules Rules, action push.Action, tally map[string]int) func(*rapid.T) {
+func property(r reality, rules Rules, action push.Action, tally map[string]int) func(*rapid.T) {
 	return func(t *rapid.T) {
 		w := walk{world: newWorld(t, r, rules, action), t: t}
 		for _, name := range []string{"a", "b", "c"} {

@@ -16,8 +16,8 @@ import (
 	"pusher/internal/testbed"
 )
 
-// real is what the model is held against: scripts on a Redis, statements on PostgreSQL.
-type real struct {
+// reality is what the model is held against: scripts on a Redis, statements on PostgreSQL.
+type reality struct {
 	store *store.Store
 	db    *pgxpool.Pool
 	redis *redis.Client
@@ -36,7 +36,7 @@ func onRedis(t *testing.T) *redis.Options {
 }
 
 // begin opens a push log and a Redis of the test's own.
-func begin(t *testing.T, options *redis.Options) real {
+func begin(t *testing.T, options *redis.Options) reality {
 	t.Helper()
 	ctx := context.Background()
 	url := testbed.Postgres(t)
@@ -52,7 +52,7 @@ func begin(t *testing.T, options *redis.Options) real {
 	t.Cleanup(db.Close)
 	client := redis.NewClient(options)
 	t.Cleanup(func() { client.Close() })
-	return real{store: s, db: db, redis: client, keys: dedup.New(client, rules().Lease)}
+	return reality{store: s, db: db, redis: client, keys: dedup.New(client, rules().Lease)}
 }
 
 // rules are limits that lie at least ten seconds off every whole minute (see the package comment).
@@ -69,7 +69,7 @@ func rules() Rules {
 // world is one delivery, in the model and in reality.
 type world struct {
 	rapid.TB
-	real
+	reality
 	Rules
 
 	action   push.Action
@@ -99,10 +99,10 @@ type write struct {
 func modelBegin() time.Time { return time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC) }
 
 // newWorld empties reality and begins a delivery.
-func newWorld(t rapid.TB, r real, rules Rules, action push.Action) *world {
+func newWorld(t rapid.TB, r reality, rules Rules, action push.Action) *world {
 	t.Helper()
 	w := &world{
-		TB: t, real: r, Rules: rules, action: action, key: Absent(),
+		TB: t, reality: r, Rules: rules, action: action, key: Absent(),
 		start: modelBegin(), now: modelBegin(), mark: time.Now(),
 		before: make(map[int]Row), steps: make(map[string]int),
 	}
