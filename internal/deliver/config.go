@@ -13,12 +13,14 @@ type Config struct {
 	Pushes     map[string]Push // by biz_type
 	RetryTopic string          // records of this topic are retry messages
 
-	InFlight     int           // requests out at providers at once
+	InFlight     int           // requests out at providers at once; each channel has an equal part (see share)
 	Waiting      int           // deliveries admitted at once, those at providers included
 	WaitingBytes int64         // bytes of their records
 	Lease        time.Duration // of key and row
 	Window       time.Duration // dedup.window, for a retry whose push is no longer configured
-	Call         time.Duration // the longest a batch may take at Redis or PostgreSQL
+	Call         time.Duration // the longest a batch may take at PostgreSQL
+	KeyCall      time.Duration // the longest a batch may take at Redis; 0: Call
+	Spare        bool          // while Redis does not answer the intent alone arbitrates; false: claims wait for it
 
 	Backoff       push.Backoff
 	InlineRetries int // tries inside the lease on proof that nothing left; 0 for none

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -44,7 +45,8 @@ type Deliverer struct {
 	watchdog *watchdog
 	room     *semaphore.Weighted // deliveries admitted
 	bytes    *semaphore.Weighted // bytes of their records
-	slots    *semaphore.Weighted // requests out at providers
+	shares   map[push.Action]*share
+	spare    *spare // nil: what Redis does not answer waits
 
 	alarms   alarms
 	repeated zerolog.Logger // what a dependency that is away makes every delivery say: the first few each while
@@ -63,11 +65,17 @@ type Deliverer struct {
 // New starts a Deliverer on its two stores.
 func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 	life, end := context.WithCancelCause(context.Background())
+	var without *spare
+	if cfg.Spare {
+		without = &spare{Keys: keys, now: cfg.Now, told: cfg.redisTurned}
+		keys = without
+	}
+	keyCall := cmp.Or(cfg.KeyCall, cfg.Call)
 	d := &Deliverer{
 		cfg:      cfg,
-		claims:   newBatcher(batchMost, cfg.Call, between(fault.BeforeClaim, fault.AfterClaim, keys.Claim, noGrant)),
-		settles:  newBatcher(batchMost, cfg.Call, between(fault.BeforeSettle, fault.AfterSettle, keys.Settle, noKeyAnswer)),
-		releases: newBatcher(batchMost, cfg.Call, between(fault.BeforeRelease, fault.AfterRelease, keys.Release, noKeyAnswer)),
+		claims:   newBatcher(batchMost, keyCall, between(fault.BeforeClaim, fault.AfterClaim, keys.Claim, noGrant)),
+		settles:  newBatcher(batchMost, keyCall, between(fault.BeforeSettle, fault.AfterSettle, keys.Settle, noKeyAnswer)),
+		releases: newBatcher(batchMost, keyCall, between(fault.BeforeRelease, fault.AfterRelease, keys.Release, noKeyAnswer)),
 		intents:  newBatcher(batchMost, cfg.Call, between(fault.BeforeIntent, fault.AfterIntent, intents.Intend, noAnswer)),
 		lost:     newBatcher(batchMost, cfg.Call, between(fault.BeforeLost, fault.AfterLost, intents.UndoLost, noAnswer)),
 		looks:    newBatcher(batchMost, cfg.Call, intents.Look),
@@ -77,7 +85,8 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 		flights:  newFlights(),
 		room:     semaphore.NewWeighted(int64(cfg.Waiting)),
 		bytes:    semaphore.NewWeighted(cfg.WaitingBytes),
-		slots:    semaphore.NewWeighted(int64(cfg.InFlight)),
+		shares:   newShares(cfg),
+		spare:    without,
 		life:     life,
 		end:      end,
 		stopping: make(chan struct{}),
@@ -159,6 +168,9 @@ type held struct {
 	admitted, sending atomic.Int64
 	bytes             atomic.Int64
 }
+
+// WithoutRedis reports whether the push log alone arbitrates now, since Redis does not answer.
+func (d *Deliverer) WithoutRedis() bool { return d.spare != nil && d.spare.isAway() }
 
 // Held says how many deliveries are admitted, how many of them have a request out at a provider, and how many bytes
 // their records take.

@@ -23,39 +23,41 @@ func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error))
 	if err != nil {
 		return err
 	}
-	leave, err := d.enter(ctx, r, len(deliveries))
-	if err != nil {
+	room := min(len(deliveries), d.cfg.Waiting) // an event of more channels than there is room for takes all of it
+	size := min(int64(len(r.Value)+len(r.Key)), d.cfg.WaitingBytes)
+	if err := d.enter(ctx, room, size); err != nil {
 		return err
 	}
 	group := &party{left: len(deliveries), done: func(err error) {
-		leave()
+		d.bytes.Release(size)
+		d.held.bytes.Add(-size)
 		done(err)
 	}}
-	for _, del := range deliveries {
-		d.work.Go(func() { group.leave(d.deliver(ctx, del)) })
+	for i, del := range deliveries {
+		d.held.admitted.Add(1)
+		d.work.Go(func() {
+			taken, err := d.deliver(ctx, del, size)
+			d.held.admitted.Add(-1)
+			if i < room { // its own room: others of the record may take longer
+				d.room.Release(1)
+			}
+			group.leave(taken, err)
+		})
 	}
 	return nil
 }
 
-// enter waits for room for n deliveries and the record's bytes; leave gives it back.
-func (d *Deliverer) enter(ctx context.Context, r push.Record, n int) (leave func(), err error) {
-	count := min(int64(n), int64(d.cfg.Waiting))
-	size := min(int64(len(r.Value)+len(r.Key)), d.cfg.WaitingBytes)
-	if err := d.room.Acquire(ctx, count); err != nil {
-		return nil, context.Cause(ctx)
+// enter waits for room for n deliveries, and for their record's bytes.
+func (d *Deliverer) enter(ctx context.Context, n int, size int64) error {
+	if d.room.Acquire(ctx, int64(n)) != nil {
+		return context.Cause(ctx)
 	}
-	if err := d.bytes.Acquire(ctx, size); err != nil {
-		d.room.Release(count)
-		return nil, context.Cause(ctx)
+	if d.bytes.Acquire(ctx, size) != nil {
+		d.room.Release(int64(n))
+		return context.Cause(ctx)
 	}
-	d.held.admitted.Add(int64(n))
 	d.held.bytes.Add(size)
-	return func() {
-		d.held.admitted.Add(-int64(n))
-		d.held.bytes.Add(-size)
-		d.room.Release(count)
-		d.bytes.Release(size)
-	}, nil
+	return nil
 }
 
 // party is the deliveries of one record: the last to leave says how it went.

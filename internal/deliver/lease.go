@@ -27,6 +27,13 @@ func (l *lease) lose() {
 	l.lost = true
 }
 
+// regain opens the fence again: the row was granted anew, by a call made after since.
+func (l *lease) regain(since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.since, l.lost = since, false
+}
+
 // extend counts the lease anew from since, the time before a renewal that was granted.
 func (l *lease) extend(since time.Time) {
 	l.mu.Lock()

@@ -58,6 +58,15 @@ func (t *turn) trouble(err error, doing string) {
 	t.d.repeated.WithLevel(zerolog.WarnLevel).EmbedObject(t).Err(err).Str("doing", doing).Msg("dependency away, trying again")
 }
 
+// redisTurned tells once that Redis went away, and once that it is back.
+func (cfg Config) redisTurned(away bool, err error) {
+	if away {
+		cfg.Log.Warn().Err(err).Msg("redis does not answer: the push log alone arbitrates until it does")
+		return
+	}
+	cfg.Log.Info().Msg("redis answers again")
+}
+
 // refusal is the poison of a record that PostgreSQL refuses for its own data. PostgreSQL's words stay in the log's
 // cause: they may quote the data.
 func refusal() error {

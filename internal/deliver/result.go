@@ -72,14 +72,19 @@ func (t *turn) mayRepeat(row push.Row, repeats int) bool {
 	return t.d.pause(t.d.life, wait)
 }
 
-// repeat makes the unknown attempt the next one of this very claim.
+// repeat makes the unknown attempt the next one of this very claim. That is a new grant: a renewal that came between
+// the two attempts found no sending row of ours, and no lease lost to anybody.
 func (t *turn) repeat(row push.Row) (push.Row, bool) {
+	asked := t.d.cfg.Now()
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
 		answer, err := t.d.repeats.ask(t.d.life, t.held(row))
 		if err != nil {
 			return push.Row{}, false
 		}
 		if answer.Err == nil {
+			if answer.Row.MayBeSent(t.owner) {
+				t.lease.regain(asked)
+			}
 			return answer.Row, true
 		}
 		t.trouble(answer.Err, "repeating the attempt")

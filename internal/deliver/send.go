@@ -15,6 +15,11 @@ import (
 // process ended before there was one.
 func (t *turn) send(row push.Row) (push.Row, bool) {
 	asked := t.d.cfg.Now()
+	leave, ok := t.share()
+	if !ok {
+		return t.record(t.crowded(row))
+	}
+	defer leave()
 	for repeats := 0; ; repeats++ {
 		t.hold.sending(t.held(row))
 		message, err := t.message(row)
@@ -37,11 +42,12 @@ func (t *turn) send(row push.Row) (push.Row, bool) {
 }
 
 // try makes one attempt. Proof that nothing left is tried again at once a few times, each behind its own fence. It
-// reports false when the fence is closed and nothing left: the caller undoes the row (rule U1).
+// reports false when the fence is closed and nothing left: the caller undoes the row (rule U1). What waited too long
+// for a slot is given back to its schedule.
 func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Result, bool) {
 	leave, ok := t.slot()
 	if !ok {
-		return push.Result{}, false
+		return t.crowded(row), !t.d.isStopping()
 	}
 	defer leave()
 	for n := 0; ; n++ {
@@ -60,30 +66,6 @@ func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Re
 			return push.Result{}, false
 		}
 	}
-}
-
-// slot waits for one of the requests that may be out at once. What waits longer than a lease is given back and comes
-// again through the compensator. The inbox is no provider: it needs none.
-func (t *turn) slot() (leave func(), ok bool) {
-	if t.del.Action.Capability() == push.Transactional {
-		return func() {}, true
-	}
-	if t.d.slots.TryAcquire(1) {
-		return func() { t.d.slots.Release(1) }, true
-	}
-	ctx, cancel := context.WithTimeout(t.d.life, t.d.cfg.Lease)
-	defer cancel()
-	go func() { // ends with ctx
-		select {
-		case <-t.d.stopping:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	if t.d.slots.Acquire(ctx, 1) != nil {
-		return nil, false
-	}
-	return func() { t.d.slots.Release(1) }, true
 }
 
 // fence is the last look before a request leaves (rule F1): enough of the lease left for the timeout, of the window

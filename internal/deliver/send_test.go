@@ -114,6 +114,32 @@ func TestRuleP4WeChatRepeatsInsideTheWindow(t *testing.T) {
 	}
 }
 
+// Between an ambiguous attempt and its repeat the row is unknown, and a renewal finds nothing to renew: that is no
+// lease lost.
+func TestRuleP4RenewalBetweenTwoAttemptsDoesNotStopTheRepeat(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.provider = "wechat"
+	w.answer = func(push.Message) (push.Acceptance, error) {
+		if len(w.sent) == 1 {
+			return push.Acceptance{}, &push.Failure{Class: push.Ambiguous, Code: "timeout"}
+		}
+		return push.Acceptance{Provider: "wechat"}, nil
+	}
+	w.renewed = func(row bool) push.KeyAnswer { // as PostgreSQL would: only what is sending
+		return push.KeyAnswer{Mine: !row || w.byID(1).Status == push.Sending}
+	}
+	cfg := w.config()
+	cfg.Lease = 2 * time.Second // renewed before the second that the repeat waits is over
+	cfg.Pushes["viewed"] = Push{Rule: cfg.Pushes["viewed"].Rule, Actions: []push.Action{push.WeChat}}
+	if err := handle(t, w.start(t, cfg), "wechat"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.row(t); got.Status != push.Sent || w.count("renew row") == 0 {
+		t.Errorf("row is %s(%d) after %d renewals, want sent(2) after one or more", got.Status, got.Attempt, w.count("renew row"))
+	}
+}
+
 func TestHoleH5WindowIsCheckedAtTheFence(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -17,7 +17,7 @@ const (
 
 // deliver takes one delivery through its turns. It reports whether the delivery is taken care of: its row has left
 // sending, or somebody else looks after it. An error says that PostgreSQL refuses its data, for good.
-func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery) (taken bool, err error) {
+func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery, size int64) (taken bool, err error) {
 	key := del.Key()
 	if d.flights.enter(ctx, key) != nil {
 		return false, nil
@@ -25,7 +25,10 @@ func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery) (taken bool
 	defer d.flights.leave(key)
 	first := d.cfg.Now()
 	for {
-		t := &turn{d: d, del: del, key: key, owner: push.NewOwner(), lease: newLease(d.cfg.Now, d.cfg.Lease), first: first}
+		t := &turn{
+			d: d, del: del, key: key, size: size, owner: push.NewOwner(),
+			lease: newLease(d.cfg.Now, d.cfg.Lease), first: first,
+		}
 		end := t.run(ctx)
 		if end.again == 0 {
 			return end.taken, end.err
@@ -41,6 +44,7 @@ type turn struct {
 	d     *Deliverer
 	del   *push.Delivery
 	key   string
+	size  int64 // bytes of its record
 	owner string
 	lease *lease
 	first time.Time // when this process first looked at the delivery
@@ -96,13 +100,14 @@ func (t *turn) run(ctx context.Context) ending {
 }
 
 // claim asks for the key until it is answered, always as the same owner, so that a claim whose answer was lost is
-// granted again (rule C5). It gives up when the record's time is over.
+// granted again (rule C5). It gives up when the record's time is over. The steps stay short, so that everything goes
+// on at once when Redis is back.
 func (t *turn) claim(ctx context.Context) (push.Grant, bool) {
 	ask := push.Claim{
 		Key: t.key, Owner: t.owner, Retry: t.del.Retry,
 		RecordTime: t.del.Origin.Time, Window: t.del.Window,
 	}
-	for wait := againFirst; ; wait = min(2*wait, againMost) {
+	for wait := againFirst; ; wait = min(2*wait, lookMost) {
 		grant, err := t.d.claims.ask(ctx, ask)
 		if err != nil {
 			return push.Grant{}, false
