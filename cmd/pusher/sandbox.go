@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -16,6 +17,7 @@ type sandboxFlags struct {
 	addr   string
 	seed   uint64
 	faults string // file
+	told   string // file: how receipts are posted
 }
 
 // newSandboxCommand is `pusher sandbox`. It needs no configuration.
@@ -33,19 +35,26 @@ func newSandboxCommand(w *cli.World) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:9000", "address to listen on")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "which deliveries meet a fault that has a share")
+	cmd.Flags().StringVar(&f.told, "receipts", "", `file that says where receipts are posted: {"urls": {"aliyun": "http://..."}, "delay": "2s"}`)
 	cmd.Flags().StringVar(&f.faults, "faults", "", `file with the faults to begin with: {"faults": [...]}`)
 	return cmd
 }
 
 // runSandbox serves until the context ends.
 func runSandbox(cmd *cobra.Command, w *cli.World, f sandboxFlags) error {
-	faults, err := readFaults(f.faults)
-	if err != nil {
+	var faults struct {
+		Faults []provider.Fault `json:"faults"`
+	}
+	var told provider.Receipts
+	if err := errors.Join(readFile(f.faults, "the faults", &faults), readFile(f.told, "the receipts", &told)); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	sandbox, err := provider.New(provider.Config{Seed: f.seed, Faults: faults})
+	sandbox, err := provider.New(provider.Config{Seed: f.seed, Faults: faults.Faults})
 	if err != nil {
 		return &cli.UsageError{Err: fmt.Errorf("reading %s: %w", f.faults, err)}
+	}
+	if err := sandbox.SetReceipts(told); err != nil {
+		return &cli.UsageError{Err: fmt.Errorf("reading %s: %w", f.told, err)}
 	}
 	if err := sandbox.Start(f.addr); err != nil {
 		return err
@@ -55,20 +64,17 @@ func runSandbox(cmd *cobra.Command, w *cli.World, f sandboxFlags) error {
 	return sandbox.Close()
 }
 
-// readFaults reads what POST /_sandbox/faults takes; none for no file.
-func readFaults(path string) ([]provider.Fault, error) {
+// readFile reads what the sandbox's admin API takes, from a file; nothing for no file.
+func readFile(path, what string, into any) error {
 	if path == "" {
-		return nil, nil
+		return nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the faults: %w", err)
+		return fmt.Errorf("reading %s: %w", what, err)
 	}
-	var list struct {
-		Faults []provider.Fault `json:"faults"`
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("reading %s of %s: %w", what, path, err)
 	}
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("reading the faults of %s: %w", path, err)
-	}
-	return list.Faults, nil
+	return nil
 }

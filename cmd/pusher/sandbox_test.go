@@ -18,8 +18,9 @@ func TestSandboxServesUntilItIsEnded(t *testing.T) {
 	ended := make(chan error, 1)
 	nothing := func(string) (string, bool) { return "", false }
 	faults := file(t, `{"faults":[{"kind":"latency","delay":"1ms","share":0.5}]}`)
+	told := file(t, `{"urls":{"aliyun":"http://127.0.0.1:1/receipts/aliyun"},"delay":"2s"}`)
 	go func() {
-		ended <- run(ctx, []string{"sandbox", "--addr", "127.0.0.1:0", "--faults", faults}, nothing, strings.NewReader(""), write, io.Discard)
+		ended <- run(ctx, []string{"sandbox", "--addr", "127.0.0.1:0", "--faults", faults, "--receipts", told}, nothing, strings.NewReader(""), write, io.Discard)
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')
 	if err != nil {
@@ -39,5 +40,17 @@ func TestSandboxServesUntilItIsEnded(t *testing.T) {
 	stop()
 	if err := <-ended; cli.ExitCode(err) != cli.ExitOK {
 		t.Error(err)
+	}
+}
+
+func TestSandboxRefusesFilesThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"--faults", file(t, `{"faults":[{"kind":"mood"}]}`)}, {"--faults", file(t, "[")}, {"--faults", "/nowhere"},
+		{"--receipts", file(t, `{"urls":{"twilio":"http://127.0.0.1:1"}}`)}, {"--receipts", file(t, `{"aes_key":"short"}`)},
+	} {
+		if got := execute(t.Context(), "", append([]string{"sandbox", "--addr", "127.0.0.1:0"}, args...)...); got.code != 2 {
+			t.Errorf("%v: %+v", args, got)
+		}
 	}
 }

@@ -82,13 +82,13 @@ func (d *Doors) counted(provider string, receipts []push.Receipt, kept []push.Ke
 func (d *Doors) match(ctx context.Context, ids []int64) (found int, err error) {
 	for {
 		matched, looked, err := d.log.MatchReceipts(ctx, len(ids), ids)
-		if err != nil || looked == 0 {
-			return found, err
-		}
 		for _, m := range matched {
 			d.cfg.Meter.Matched(m)
 		}
 		found += len(matched)
+		if err != nil || looked == len(matched) { // none is left that had to let another one pass
+			return found, err
+		}
 	}
 }
 
