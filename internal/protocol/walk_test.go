@@ -88,8 +88,8 @@ func (w walk) choices(x *worker) []step {
 			again(1, "dial failure", func() { w.notOut(x) }), renew, crash)
 	case heard:
 		return slices.Concat(again(5, "record", func() { w.record(x) }), renew, crash,
-			again(1, "result lands, answer lost", func() { w.landResult(w.result(x), x.row.Round) }),
-			again(1, "result under way", func() { w.lateResult(x) }))
+			again(2, "result lands, answer lost", func() { w.landResult(w.result(x), x.row.Round) }),
+			again(2, "result under way", func() { w.lateResult(x) }))
 	case told:
 		repeat := again(2, "settle", func() { w.end(x) })
 		if w.action == push.WeChat && x.row.Status == push.Unknown && x.row.Owner == x.owner {
@@ -299,8 +299,41 @@ func (w walk) anybody() {
 	all := slices.Concat(
 		slices.Repeat([]func(){func() { w.worker(x) }}, 7), slices.Repeat([]func(){func() { w.goesOn(x) }}, 4),
 		slices.Repeat([]func(){w.time}, 3), slices.Repeat([]func(){w.anyStepOfAPass}, 4),
-		[]func(){w.network, w.farSide, w.redisFails, func() { w.did("Q8"); w.repair() }})
+		[]func(){w.network, w.network, w.farSide, w.farSide, w.redisFails, func() { w.did("Q8"); w.repair() }})
+	if w.chance(25, "helpful") {
+		w.helps()
+		return
+	}
 	all[w.draw(len(all), "what")]()
+}
+
+// helps does what brings the delivery on, so that walks get to the sends: what waits is queued, what is queued is sent.
+func (w walk) helps() {
+	last := w.log.Round(0)
+	if last != nil && (last.Status == push.Failed || last.Status == push.Deferred || last.Status == push.Unknown) {
+		w.did("pass")
+		w.pass(3 * time.Minute)
+		w.compensate()
+		return
+	}
+	if last != nil && last.Status.Settled() {
+		w.did("the window ends")
+		w.pass(25 * time.Hour)
+	}
+	for _, x := range w.workers {
+		if x.stage != idle {
+			continue
+		}
+		if last != nil && last.Status == push.Queued {
+			w.take(x, &push.Retry{Round: last.Round, Attempt: last.Attempt}, w.start)
+		} else {
+			w.take(x, nil, w.now)
+		}
+		if w.ask(x) == push.Granted {
+			w.goesOn(x)
+		}
+		return
+	}
 }
 
 // TestModel walks each channel, on both kinds of Redis.
