@@ -130,7 +130,7 @@ func TestRuleP4RenewalBetweenTwoAttemptsDoesNotStopTheRepeat(t *testing.T) {
 		return push.KeyAnswer{Mine: !row || w.byID(1).Status == push.Sending}
 	}
 	cfg := w.config()
-	cfg.Lease = 2 * time.Second // renewed before the second that the repeat waits is over
+	cfg.Lease = 1500 * time.Millisecond // renewed before the second that the repeat waits is over
 	cfg.Pushes["viewed"] = Push{Rule: cfg.Pushes["viewed"].Rule, Actions: []push.Action{push.WeChat}}
 	if err := handle(t, w.start(t, cfg), "wechat"); err != nil {
 		t.Fatal(err)
