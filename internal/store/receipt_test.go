@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -312,5 +313,49 @@ func TestReceiptOfNobodyIsParkedAndDroppedByAge(t *testing.T) {
 	}
 	if list, err := r.Receipts(t.Context(), id); err != nil || len(list) != 1 {
 		t.Errorf("left %d, %v, want the matched one", len(list), err)
+	}
+}
+
+// TestReceiptAndAnswerAtOnce: whichever is written first, and however often, each delivery ends with its last word.
+func TestReceiptAndAnswerAtOnce(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	const n = 60
+	var results []push.Result
+	var words []push.Receipt
+	for i := range n {
+		row := r.intend(t, "w1", about(strconv.Itoa(i)))
+		result := resultOf(row, push.Accepted)
+		result.MessageID = fmt.Sprintf("m%d", i)
+		results = append(results, result)
+		report := []push.Report{push.ReportDelivered, push.ReportUndelivered}[i%2]
+		words = append(words, ofReference(r.reference(t, row.ID), result.MessageID, report))
+	}
+	var all sync.WaitGroup // the test waits for every writer
+	for from := 0; from < n; from += 10 {
+		all.Go(func() {
+			for _, a := range r.Record(t.Context(), results[from:from+10]) {
+				if a.Err != nil {
+					t.Errorf("recording: %v", a.Err)
+				}
+			}
+		})
+		for range 2 {
+			all.Go(func() {
+				if _, err := r.KeepReceipts(t.Context(), words[from:from+10]); err != nil {
+					t.Errorf("keeping: %v", err)
+				}
+				if _, _, err := r.MatchReceipts(t.Context(), n, nil); err != nil {
+					t.Errorf("matching: %v", err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	r.due(t)
+	r.match(t)
+	if got := r.count(t, `SELECT count(*) FROM push_log l JOIN push_receipt r ON r.delivery_id = l.id
+		WHERE l.status = r.status AND l.provider_msg_id = r.provider_msg_id AND r.effect = 'settled' AND r.repeats = 1`); got != n {
+		t.Errorf("%d of %d ended with their last word", got, n)
 	}
 }
