@@ -27,14 +27,25 @@ func Store(ctx context.Context, c *config.Config, name string) (*store.Store, er
 
 // Redis connects to the fast arbiter. Close it in the end.
 func Redis(ctx context.Context, c *config.Config) (redis.UniversalClient, error) {
+	reach, err := redisOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return dedup.Connect(ctx, reach)
+}
+
+// redisOf says how to reach Redis.
+func redisOf(c *config.Config) (dedup.Config, error) {
 	secure, err := c.Redis.TLS.Client()
 	if err != nil {
-		return nil, fmt.Errorf("reading redis.tls: %w", err)
+		return dedup.Config{}, fmt.Errorf("reading redis.tls: %w", err)
 	}
-	return dedup.Connect(ctx, dedup.Config{
-		Addrs: c.Redis.Addrs, Mode: dedup.Mode(c.Redis.Mode), Master: c.Redis.Master, Username: c.Redis.Username,
-		Password: c.Redis.Password.Reveal(), DB: c.Redis.DB, TLS: secure, Timeout: c.Redis.Timeout,
-	})
+	r := c.Redis
+	return dedup.Config{
+		Addrs: r.Addrs, Mode: dedup.Mode(r.Mode), Master: r.Master, Username: r.Username,
+		Password: r.Password.Reveal(), DB: r.DB, TLS: secure, Timeout: r.Timeout,
+		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword.Reveal(),
+	}, nil
 }
 
 // Cluster says how to reach Kafka.

@@ -104,7 +104,7 @@ func TestRecordsAreCountedByTheirEnd(t *testing.T) {
 func TestReadinessSaysStartingUntilConnected(t *testing.T) {
 	t.Parallel()
 	r := &readiness{}
-	for _, c := range r.checks() {
+	for _, c := range r.checks(false) {
 		if err := c.Probe(t.Context()); !errors.Is(err, errStarting) {
 			t.Errorf("%s: %v, want %v", c.Name, err, errStarting)
 		}

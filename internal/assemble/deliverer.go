@@ -11,6 +11,9 @@ import (
 	"pusher/internal/store"
 )
 
+// keyCalls is how many replies of Redis, each at its slowest, a batch of claims waits for: the first and one retry.
+const keyCalls = 2
+
 // deliverer builds the pipeline on its services.
 func (p *Pusher) deliverer(client redis.UniversalClient, log *store.Store) (*deliver.Deliverer, error) {
 	c := p.cfg
@@ -23,6 +26,7 @@ func (p *Pusher) deliverer(client redis.UniversalClient, log *store.Store) (*del
 		Pushes: pushes(c), RetryTopic: c.Kafka.RetryTopic,
 		InFlight: c.Worker.InFlight, Waiting: c.Worker.Waiting, WaitingBytes: int64(c.Worker.WaitingBytes),
 		Lease: c.Dedup.Lease, Window: c.Dedup.Window, Call: callMost,
+		KeyCall: keyCalls * c.Redis.Timeout, Spare: spareRedis(c),
 		Backoff: c.Backoff(), InlineRetries: c.Retry.Inline, Channels: channels,
 		PhoneRegion: c.Phone.Region, HashKey: []byte(c.Privacy.HashKey.Reveal()), Worker: workerName(),
 		Meter: p.metrics, Log: p.log, Now: time.Now,

@@ -43,7 +43,7 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 		return nil, err
 	}
 	p := &Pusher{cfg: c, version: version, log: log, metrics: telemetry.New(version), ready: &readiness{}}
-	p.http = httpd.New(p.metrics.Handler(), p.ready.checks())
+	p.http = httpd.New(p.metrics.Handler(), p.ready.checks(spareRedis(c)))
 	if err := p.receipts(); err != nil {
 		return nil, err
 	}
@@ -117,10 +117,11 @@ func afterwards(ctx context.Context, grace time.Duration) (graced context.Contex
 
 // connect waits for the services, however long they take.
 func (p *Pusher) connect(ctx context.Context) (redis.UniversalClient, *store.Store, error) {
-	client, err := patient(ctx, p.log, func(ctx context.Context) (redis.UniversalClient, error) { return Redis(ctx, p.cfg) })
+	client, err := p.redis(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	p.mayForget(ctx, client)
 	p.closers.add("redis", func(context.Context) error { return client.Close() })
 	log, err := patient(ctx, p.log, func(ctx context.Context) (*store.Store, error) { return migrated(ctx, p.cfg, "pusher") })
 	if err != nil {
@@ -185,6 +186,7 @@ func (p *Pusher) watch(d *deliver.Deliverer, c *consume.Consumer, s *store.Store
 		return parts
 	})
 	p.metrics.WatchUnknown(s.UnknownAge)
+	p.metrics.WatchRedis(d.WithoutRedis)
 }
 
 // workerName names this process for operators.

@@ -29,10 +29,11 @@ func (r *readiness) started(c *consume.Consumer, client redis.UniversalClient, s
 	r.consumer, r.redis, r.store = c, client, s
 }
 
-func (r *readiness) checks() []httpd.Check {
+// checks are the dependencies by name; spareRedis says that Redis is not needed.
+func (r *readiness) checks(spareRedis bool) []httpd.Check {
 	return []httpd.Check{
 		{Name: "kafka", Probe: r.check(func(context.Context) error { return r.consumer.Ready() })},
-		{Name: "redis", Probe: r.check(func(ctx context.Context) error { return r.redis.Ping(ctx).Err() })},
+		{Name: "redis", Spare: spareRedis, Probe: r.check(func(ctx context.Context) error { return r.redis.Ping(ctx).Err() })},
 		{Name: "postgres", Probe: r.check(func(ctx context.Context) error { return r.store.Ping(ctx) })},
 	}
 }

@@ -51,6 +51,9 @@ type Redis struct {
 	DB       int           `yaml:"db"` // 0 in a cluster
 	TLS      TLS           `yaml:"tls"`
 	Timeout  time.Duration `yaml:"timeout"` // of a dial and of one reply [1s]
+
+	SentinelUsername string `yaml:"sentinel_username"` // mode sentinel: of the sentinels themselves
+	SentinelPassword Secret `yaml:"sentinel_password"`
 }
 
 // Postgres is the push log.
@@ -63,7 +66,7 @@ type Postgres struct {
 
 // Worker bounds what one process holds at once.
 type Worker struct {
-	InFlight     int           `yaml:"in_flight"`     // requests out at providers [1024]
+	InFlight     int           `yaml:"in_flight"`     // requests out at providers; each channel has an equal part [1024]
 	Waiting      int           `yaml:"waiting"`       // deliveries held, those at providers included [4 x in_flight]
 	WaitingBytes int           `yaml:"waiting_bytes"` // bytes of their records [67108864, 64 MiB]
 	Grace        time.Duration `yaml:"grace"`         // from SIGTERM to the end [25s]
@@ -74,7 +77,7 @@ type Dedup struct {
 	Window      time.Duration `yaml:"window"`        // after its settle a fact is a duplicate for this long [24h]
 	Lease       time.Duration `yaml:"lease"`         // of a claim without renewal [30s]
 	Zone        string        `yaml:"zone"`          // whose days dedup.by date means [Asia/Shanghai]
-	OnRedisDown string        `yaml:"on_redis_down"` // pause [pause]
+	OnRedisDown string        `yaml:"on_redis_down"` // pause or postgres: what arbitrates while Redis is away [pause]
 }
 
 // HTTP is the door for probes, metrics and operators.

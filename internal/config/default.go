@@ -21,7 +21,8 @@ const (
 	Hold   = "hold"   // when_unknown: at most once
 	Resend = "resend" // when_unknown: at least once, marked possible_duplicate
 
-	Pause = "pause" // dedup.on_redis_down: fetch nothing until it is back
+	Pause    = "pause"    // dedup.on_redis_down: fetch nothing until it is back
+	ByTheRow = "postgres" // dedup.on_redis_down: the push log alone arbitrates until it is back
 )
 
 const (

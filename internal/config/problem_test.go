@@ -65,6 +65,7 @@ func TestEachMistakeNamesKeyAndLine(t *testing.T) {
 		"two addresses in single":  {"redis:\n  addrs: [a:1, b:1]", "redis.addrs", 2, "redis.mode"},
 		"sentinel without master":  {"redis:\n  mode: sentinel", "redis.master", 1, "missing"},
 		"master without sentinel":  {"redis:\n  master: m", "redis.master", 2, "sentinel"},
+		"sentinels in single":      {"redis:\n  sentinel_password: p", "redis.sentinel_password", 2, "sentinel"},
 		"db in a cluster":          {"redis: {mode: cluster, addrs: [a:1, b:1], db: 2}", "redis.db", 1, "cluster"},
 		"postgres of another kind": {"postgres:\n  url: mysql://u:hunter2@h/db", "postgres.url", 2, "postgres://"},
 		"one connection":           {"postgres: {max_conns: 1}", "postgres.max_conns", 1, "2 to 1000"},
@@ -77,7 +78,6 @@ func TestEachMistakeNamesKeyAndLine(t *testing.T) {
 		"window below lease":        {"dedup:\n  window: 10s", "dedup.window", 2, "dedup.lease"},
 		"zone":                      {"dedup:\n  zone: Asia/Nowhere", "dedup.zone", 2, "IANA"},
 		"redis down":                {"dedup:\n  on_redis_down: ignore", "dedup.on_redis_down", 2, "pause"},
-		"redis down to postgres":    {"dedup:\n  on_redis_down: postgres", "dedup.on_redis_down", 2, "not offered"},
 		"http address":              {"http:\n  addr: 8080x", "http.addr", 2, "host:port"},
 
 		"no attempts":       {"retry:\n  max_attempts: 0", "retry.max_attempts", 2, "at least 1"},

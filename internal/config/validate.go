@@ -119,6 +119,8 @@ func (r Redis) validate(v *validator) {
 	v.checkf(r.Mode != ModeSingle || len(r.Addrs) <= 1, "redis.addrs", "has %d addresses in mode single: keep one, or set redis.mode", len(r.Addrs))
 	v.checkf(r.Mode != ModeSentinel || r.Master != "", "redis.master", "is missing: mode sentinel needs the name it watches")
 	v.checkf(r.Mode == ModeSentinel || r.Master == "", "redis.master", "is given in mode %s: only mode sentinel has one", r.Mode)
+	v.checkf(r.Mode == ModeSentinel || r.SentinelUsername == "" && r.SentinelPassword == "", "redis.sentinel_password",
+		"is given in mode %s: only mode sentinel has sentinels", r.Mode)
 	v.checkf(r.DB >= 0, "redis.db", "is %d: must not be negative", r.DB)
 	v.checkf(r.Mode != ModeCluster || r.DB == 0, "redis.db", "is %d: a cluster has only db 0", r.DB)
 	v.positive("redis.timeout", r.Timeout)
@@ -164,8 +166,7 @@ func (c *Config) validateDedup(v *validator) {
 	v.checkf(d.Lease >= 2*longest, "dedup.lease", "is %s: must be at least twice the longest channel timeout (%s)", d.Lease, longest)
 	v.checkf(d.Window >= d.Lease, "dedup.window", "is %s: must not be shorter than dedup.lease (%s)", d.Window, d.Lease)
 	v.zone("dedup.zone", d.Zone)
-	v.checkf(d.OnRedisDown != "postgres", "dedup.on_redis_down", "postgres is not offered by this version: use pause")
-	v.checkf(d.OnRedisDown == "postgres" || d.OnRedisDown == Pause, "dedup.on_redis_down", "%q is not among its values: pause", d.OnRedisDown)
+	v.one("dedup.on_redis_down", d.OnRedisDown, Pause, ByTheRow)
 }
 
 // zone checks an IANA name. "Local" is refused: what a day is must not depend on the machine.

@@ -29,23 +29,35 @@ type Config struct {
 	Master   string // Sentinel
 	Username string
 	Password string
-	DB       int           // not in a cluster
-	TLS      *tls.Config   // nil: plain
-	Timeout  time.Duration // of a dial, of one reply, and of the wait for a connection; 0: one second
+	DB       int         // not in a cluster
+	TLS      *tls.Config // nil: plain
+
+	SentinelUsername string // Sentinel: of the sentinels themselves
+	SentinelPassword string
+
+	Timeout time.Duration // of a dial, of one reply, and of the wait for a connection; 0: one second
 }
 
 // Connect returns a client for cfg once Redis has answered. The error names the addresses.
 func Connect(ctx context.Context, cfg Config) (redis.UniversalClient, error) {
-	options, err := cfg.options()
+	client, err := Open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	client := redis.NewUniversalClient(options)
 	if err := client.Ping(ctx).Err(); err != nil {
 		_ = client.Close()
 		return nil, fmt.Errorf("connecting to redis %s: %w", strings.Join(cfg.Addrs, ","), err)
 	}
 	return client, nil
+}
+
+// Open returns a client for cfg without asking whether Redis answers; it connects when it is used.
+func Open(cfg Config) (redis.UniversalClient, error) {
+	options, err := cfg.options()
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewUniversalClient(options), nil
 }
 
 // options bounds everything by time: a caller's deadline holds for a command on the wire too (the client's default is
@@ -58,6 +70,7 @@ func (cfg Config) options() (*redis.UniversalOptions, error) {
 	}
 	o := &redis.UniversalOptions{
 		Addrs: cfg.Addrs, Username: cfg.Username, Password: cfg.Password, DB: cfg.DB, TLSConfig: cfg.TLS,
+		SentinelUsername: cfg.SentinelUsername, SentinelPassword: cfg.SentinelPassword,
 		ContextTimeoutEnabled: true,
 		DialTimeout:           timeout, ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout,
 		DialerRetries: 1,

@@ -35,6 +35,7 @@ func described(t *testing.T) map[string][]string {
 	m.WatchHeld(StageAdmitted, func() int { return 0 })
 	m.WatchBytes(func() int64 { return 0 })
 	m.WatchPartitions(func() []Partition { return nil })
+	m.WatchRedis(func() bool { return false })
 	m.WatchUnknown(func(context.Context) (int, time.Duration, error) { return 0, 0, nil })
 	descriptions := make(chan *prometheus.Desc, 1000)
 	m.registry.Describe(descriptions)

@@ -26,6 +26,18 @@ func (m *Metrics) WatchBytes(count func() int64) {
 	}, func() float64 { return float64(count()) }))
 }
 
+// WatchRedis shows whether the push log alone arbitrates, since Redis does not answer.
+func (m *Metrics) WatchRedis(without func() bool) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "pusher_without_redis", Help: "1 while the push log alone arbitrates, since Redis does not answer.",
+	}, func() float64 {
+		if without() {
+			return 1
+		}
+		return 0
+	}))
+}
+
 // Partition is how far one assigned partition is read.
 type Partition struct {
 	Topic     string
