@@ -19,7 +19,8 @@ type row struct {
 	provider string
 	attempt  int
 	letter   bool          // a dead letter is still to be written
-	doubt    time.Duration // since the first attempt that may have been accepted
+	inDoubt  bool          // some attempt may have been accepted
+	doubt    time.Duration // since the first of these
 }
 
 // which names a delivery.
@@ -72,14 +73,17 @@ func (r *run) judge(ctx context.Context) (*verdict, error) {
 // rows reads the whole log, and counts its rows.
 func (w *world) rows(ctx context.Context) (by map[which]row, all int, err error) {
 	rows, err := w.log.Query(ctx, `SELECT dedup_id, action, id, round, status, coalesce(provider, ''), attempt, letter_due,
-		coalesce(now() - coalesce(ambiguous_since, intent_at), interval '0') FROM push_log ORDER BY round`)
+		ambiguous_since IS NOT NULL, coalesce(now() - coalesce(ambiguous_since, intent_at), interval '0') FROM push_log ORDER BY round`)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the push log: %w", err)
 	}
 	by = map[which]row{}
 	var at which
 	var one row
-	_, err = pgx.ForEachRow(rows, []any{&at.id, &at.action, &one.id, &one.round, &one.status, &one.provider, &one.attempt, &one.letter, &one.doubt}, func() error {
+	targets := []any{
+		&at.id, &at.action, &one.id, &one.round, &one.status, &one.provider, &one.attempt, &one.letter, &one.inDoubt, &one.doubt,
+	}
+	_, err = pgx.ForEachRow(rows, targets, func() error {
 		all++
 		if one.round == 1 {
 			by[at] = one
@@ -128,6 +132,12 @@ func (w *world) immortal(ctx context.Context) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// repeats reports whether the row is on its way through the repeats of a send that may have been accepted and that WeChat
+// now refuses for good: until the window is over, since no refusal takes the doubt away.
+func (o row) repeats(w which, want push.Status) bool {
+	return w.action == push.WeChat && want != push.Sent && o.inDoubt && o.doubt < resendWithin && !o.status.Settled()
 }
 
 // canBeTold reports whether the provider can still say what became of a send that is unknown: Aliyun knows what it

@@ -100,7 +100,7 @@ func (v *verdict) place(w which, want push.Status, o row, accepted int) *int {
 	case o.status == "":
 		v.missing++
 		return &v.lost
-	case o.status == push.Unknown:
+	case o.status == push.Unknown || o.repeats(w, want):
 		return v.held(w, want, o, accepted)
 	case !o.status.Settled():
 		if o.status == push.Sending {
@@ -123,7 +123,7 @@ func (v *verdict) held(w which, want push.Status, o row, accepted int) *int {
 		return &v.untold
 	}
 	v.accepted += accepted
-	if w.action == push.WeChat && o.doubt < resendWithin {
+	if o.repeats(w, want) {
 		v.repeating++
 	}
 	return &v.unknown

@@ -40,6 +40,8 @@ func TestEachDeliveryHasItsPlace(t *testing.T) {
 		"WeChat takes it again":          {push.WeChat, push.Sent, row{status: push.Unknown, doubt: time.Minute}, 1, func(v *verdict) int { return v.untold }, false},
 		"WeChat has forgotten":           {push.WeChat, push.Sent, row{status: push.Unknown, doubt: resendWithin}, 1, func(v *verdict) int { return v.unknown }, true},
 		"WeChat refuses for good":        {push.WeChat, push.Dead, row{status: push.Unknown, doubt: time.Minute}, 0, func(v *verdict) int { return v.unknown }, true},
+		"and is asked again":             {push.WeChat, push.Dead, row{status: push.Sending, inDoubt: true}, 0, func(v *verdict) int { return v.repeating }, true},
+		"refused before any doubt":       {push.WeChat, push.Dead, row{status: push.Sending}, 0, func(v *verdict) int { return v.sending }, false},
 		"the inbox is never in doubt":    {push.Notify, push.Sent, row{status: push.Unknown}, 0, func(v *verdict) int { return v.untold }, false},
 		"expired without being accepted": {push.Notify, push.Expired, row{status: push.Expired}, 0, nil, true},
 	} {
