@@ -67,6 +67,17 @@ func TestU2TombstoneOfALostIntent(t *testing.T) {
 	}
 }
 
+func TestU2TombstoneIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	row := one(t, r.UndoLost(t.Context(), []push.Intent{intend("w1")}))
+	n := r.queue(t, row)
+	one(t, r.UndoLost(t.Context(), []push.Intent{intend("w1", retry(n))}))
+	if told := r.attempts(t, row); told != "2:failed" {
+		t.Errorf("timeline %q, want no attempt that never began", told)
+	}
+}
+
 func TestN1RenewExtendsOnlyWhatIsStillHeld(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)

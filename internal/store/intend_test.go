@@ -143,6 +143,17 @@ func TestI3QueuedRetryAfterTheWindow(t *testing.T) {
 	}
 }
 
+func TestQ6WhatWasResentIsNeverExpired(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	n := r.queue(t, r.record(t, r.intend(t, "w1"), push.Ambiguous))
+	r.do(t, 1, "possible_duplicate = true, ambiguous_since = NULL, expires_at = now()") // as when_unknown: resend leaves it
+	got := r.intend(t, "w2", retry(n))
+	if says(t, got, "unknown(,2)"); !got.Ambiguous {
+		t.Errorf("%+v says nothing of since when it is in doubt", got)
+	}
+}
+
 func TestI4RunningLeaseOfAnotherIsBusy(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)

@@ -181,3 +181,13 @@ func TestSchemaHasTheContractsColumns(t *testing.T) {
 		t.Errorf("%d columns hold times without zone", zoneless)
 	}
 }
+
+func TestAttemptNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	row := r.record(t, r.intend(t, "w1"), push.Throttled)
+	r.queue(t, row)
+	if _, err := r.db.Exec(t.Context(), "UPDATE push_log SET attempt = 1 WHERE id = $1", row.ID); err == nil {
+		t.Error("the schema let an attempt go back")
+	}
+}
