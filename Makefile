@@ -7,13 +7,14 @@ RUN           ?=
 FUZZTIME      ?= 20s
 CHAOS_FOR     ?= 10m
 SEED          ?= 0
+WALKS         ?= 100
 LINT_VERSION  := v2.15.0
 KAFKA_VERSION := 4.1.2
 
 export TESTBED_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race check lint fmt vet fuzz generate demo chaos up down kafka-jars clean
+.PHONY: help build test race check lint fmt vet fuzz model generate demo chaos up down kafka-jars clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +45,10 @@ fuzz: ## each fuzz test for FUZZTIME
 			$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
 		done; \
 	done
+
+model: bin/testservers ## WALKS random walks of each channel, a hundred steps each, on the protocol's model and on reality
+	bin/testservers -- $(GO) test -count=1 -timeout 60m -v -run '^TestModel$$' ./internal/protocol \
+		-rapid.checks=$(WALKS) -rapid.steps=100
 
 generate: ## generated files
 	$(GO) generate $(PKG)
