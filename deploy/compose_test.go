@@ -3,6 +3,7 @@
 package deploy
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"os/exec"
@@ -165,5 +166,33 @@ func TestDockerComposeAgrees(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "docker", "compose", "--file", "../docker-compose.yml", "config", "--quiet").CombinedOutput()
 	if err != nil {
 		t.Errorf("docker compose config: %v\n%s", err, out)
+	}
+}
+
+// TestSandboxPostsReceiptsToOpenDoors: what sandbox-receipts.json names is what pusher.yaml opens.
+func TestSandboxPostsReceiptsToOpenDoors(t *testing.T) {
+	t.Parallel()
+	c, _, err := config.Load("pusher.yaml", func(string) (string, bool) { return "", false }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("sandbox-receipts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var posts provider.Receipts
+	if err := json.Unmarshal(text, &posts); err != nil {
+		t.Fatal(err)
+	}
+	const doors = "http://pusher:8080/receipts/"
+	secret := c.Receipts.SecretPath.Reveal()
+	want := map[string]string{
+		provider.Aliyun: doors + "aliyun/" + secret, provider.Tencent: doors + "tencent/" + secret, provider.WeChat: doors + "wechat",
+	}
+	if !maps.Equal(posts.URLs, want) || posts.Token != c.Receipts.WeChat.Token.Reveal() || posts.AESKey != c.Receipts.WeChat.EncodingAESKey.Reveal() {
+		t.Errorf("posts %+v, want to %v", posts, want)
+	}
+	if command := project(t).Services["sandbox"].Command; !slices.Contains(command, "--receipts") {
+		t.Errorf("the sandbox runs %v", command)
 	}
 }
