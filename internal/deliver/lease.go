@@ -34,11 +34,14 @@ func (l *lease) regain(since time.Time) {
 	l.since, l.lost = since, false
 }
 
-// extend counts the lease anew from since, the time before a renewal that was granted.
+// extend counts the lease anew from since, the time before a renewal that was granted. A lease that was over by then
+// stays over: a process that was frozen past it sends nothing on waking, whoever renewed what meanwhile.
 func (l *lease) extend(since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.since = since
+	if elapsed(l.since, since) < l.length {
+		l.since = since
+	}
 }
 
 // left is how much of the lease remains; nothing once it is lost.

@@ -53,6 +53,18 @@ func TestLostLeaseHasNothingLeft(t *testing.T) {
 	}
 }
 
+// TestRuleF1RenewalRevivesNoLeaseThatIsOver: on waking, the watchdog may come before the fence.
+func TestRuleF1RenewalRevivesNoLeaseThatIsOver(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := newLease(c.now, 30*time.Second)
+	c.pass(31 * time.Second)
+	l.extend(c.now())
+	if got := l.left(); got > 0 {
+		t.Errorf("left = %v of a lease that was over before its renewal", got)
+	}
+}
+
 func TestElapsedIsTheLargerOfMonotonicAndWall(t *testing.T) {
 	t.Parallel()
 	mono := time.Now() // has both readings
