@@ -27,7 +27,7 @@ func withStore(ctx context.Context, w *cli.World, do func(*config.Config, *store
 	if err != nil {
 		return err
 	}
-	log, err := assemble.Store(ctx, c, "pusher log")
+	log, err := assemble.Log(ctx, c, "pusher log")
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"pusher/internal/config"
 	"pusher/internal/push"
 	"pusher/internal/store"
+	"pusher/internal/testbed"
 )
 
 // filled puts three deliveries into the push log: one sent, one failed, one whose outcome is not known.
@@ -103,6 +104,16 @@ func TestLogShowOfNothingExits1(t *testing.T) {
 		if got.code != 1 || !strings.Contains(got.stderr, "no such delivery in the push log") {
 			t.Errorf("%v: got %+v", name, got)
 		}
+	}
+}
+
+func TestLogOfADatabaseWithoutSchemaSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := onServices(t)
+	s.postgres = testbed.EmptyPostgres(t)
+	got := execute(t.Context(), "", "log", "list", "--config", s.config(t))
+	if got.code != 1 || !strings.Contains(got.stderr, "run pusher migrate up") {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -25,6 +25,11 @@ func patient[T any](ctx context.Context, log zerolog.Logger, connect func(contex
 // errBehind says that the push log's schema is not this program's.
 var errBehind = errors.New("the push log's schema is behind this program: run pusher migrate up")
 
+// Log opens the push log for operators; one whose schema is behind is refused in words that say what to do.
+func Log(ctx context.Context, c *config.Config, name string) (*store.Store, error) {
+	return migrated(ctx, c, name)
+}
+
 // migrated opens the push log and makes sure that its schema is there.
 func migrated(ctx context.Context, c *config.Config, name string) (*store.Store, error) {
 	log, err := Store(ctx, c, name)
