@@ -128,6 +128,7 @@ func (p *Pusher) connect(ctx context.Context) (redis.UniversalClient, *store.Sto
 		return nil, nil, err
 	}
 	p.closers.simple("postgres", log.Close)
+	p.mayLose(ctx, log)
 	return client, log, nil
 }
 
