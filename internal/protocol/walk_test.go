@@ -269,7 +269,7 @@ func (w walk) ends() {
 			return
 		}
 	}
-	w.t.Fatalf("no end: %d rows, the key %+v, the row %+v", len(w.log.Rows), w.key, w.log.Round(0))
+	w.Fatalf("no end: %d rows, the key %+v, the row %+v", len(w.log.Rows), w.key, w.log.Round(0))
 }
 
 // deliver takes a message all the way, and all goes well.
