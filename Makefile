@@ -6,6 +6,7 @@ PKG           ?= ./...
 RUN           ?=
 FUZZTIME      ?= 20s
 CHAOS_FOR     ?= 10m
+RESTART_FOR   ?= 2m
 SEED          ?= 0
 WALKS         ?= 100
 LINT_VERSION  := v2.15.0
@@ -14,10 +15,10 @@ KAFKA_VERSION := 4.1.2
 export TESTBED_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race check lint fmt vet fuzz model generate demo chaos up down kafka-jars clean
+.PHONY: help build test race check lint fmt vet fuzz model generate demo chaos crash-matrix rolling-restart up down kafka-jars clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## the programs into bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -58,6 +59,12 @@ demo: ## the whole system in one process, with a summary at the end
 
 chaos: build kafka-jars ## the programs on real services under random faults for CHAOS_FOR; SEED repeats a run
 	$(GO) run ./internal/chaos/cmd/chaos --for $(CHAOS_FOR) --seed $(SEED)
+
+crash-matrix: bin/testservers kafka-jars ## every fault point x channel x kind on real services, as a table into docs/
+	CRASH_MATRIX='$(CURDIR)/docs/crash-matrix.md' bin/testservers -- $(GO) test -count=1 -timeout 60m -run '^TestCrashMatrix$$' ./internal/e2e
+
+rolling-restart: bin/testservers kafka-jars ## a pusher is replaced every ten seconds for RESTART_FOR, under a steady flow
+	ROLLING_RESTART='$(RESTART_FOR)' bin/testservers -- $(GO) test -count=1 -timeout 60m -v -run '^TestRollingRestart$$' ./internal/e2e
 
 up: ## Kafka, Redis, PostgreSQL, the sandbox, pusher and compensator in containers
 	docker compose up --build --detach --wait
