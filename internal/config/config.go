@@ -66,7 +66,7 @@ type Postgres struct {
 
 // Worker bounds what one process holds at once.
 type Worker struct {
-	InFlight     int           `yaml:"in_flight"`     // requests out at providers; each channel has an equal part [1024]
+	InFlight     int           `yaml:"in_flight"`     // requests out at providers; a channel with company leaves a quarter to the others [1024]
 	Waiting      int           `yaml:"waiting"`       // deliveries held, those at providers included [4 x in_flight]
 	WaitingBytes int           `yaml:"waiting_bytes"` // bytes of their records [67108864, 64 MiB]
 	Grace        time.Duration `yaml:"grace"`         // from SIGTERM to the end [25s]

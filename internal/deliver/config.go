@@ -13,7 +13,7 @@ type Config struct {
 	Pushes     map[string]Push // by biz_type
 	RetryTopic string          // records of this topic are retry messages
 
-	InFlight     int           // requests out at providers at once; each channel has an equal part (see share)
+	InFlight     int           // requests out at providers at once; see share
 	Waiting      int           // deliveries admitted at once, those at providers included
 	WaitingBytes int64         // bytes of their records
 	Lease        time.Duration // of key and row

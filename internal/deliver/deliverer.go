@@ -45,26 +45,28 @@ type Deliverer struct {
 	watchdog *watchdog
 	room     *semaphore.Weighted // deliveries admitted
 	bytes    *semaphore.Weighted // bytes of their records
+	slots    *semaphore.Weighted // requests out at providers
 	shares   map[push.Action]*share
 	spare    *spare // nil: what Redis does not answer waits
 
 	alarms   alarms
 	repeated zerolog.Logger // what a dependency that is away makes every delivery say: the first few each while
 
-	life     context.Context //nolint:containedctx // the process's own life: SIGTERM must not end a write that matters
-	end      context.CancelCauseFunc
-	stopping chan struct{} // closed by Quiesce: what has not left is given back
-	quiesce  sync.Once
-	halt     chan struct{} // closed by Close: the batchers and the watchdog end
-	close    sync.Once
-	held     held           // what this process has in hand, for operators
-	work     sync.WaitGroup // deliveries under way; Close waits for them
-	crew     sync.WaitGroup // batchers and watchdog; Close waits for them
+	life  context.Context //nolint:containedctx // the process's own life: SIGTERM must not end a write that matters
+	end   context.CancelCauseFunc
+	open  context.Context //nolint:containedctx // ends with Quiesce, or with life: what has not left by then is given back
+	shut  context.CancelFunc
+	halt  chan struct{} // closed by Close: the batchers and the watchdog end
+	close sync.Once
+	held  held           // what this process has in hand, for operators
+	work  sync.WaitGroup // deliveries under way; Close waits for them
+	crew  sync.WaitGroup // batchers and watchdog; Close waits for them
 }
 
 // New starts a Deliverer on its two stores.
 func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 	life, end := context.WithCancelCause(context.Background())
+	open, shut := context.WithCancel(life)
 	var without *spare
 	if cfg.Spare {
 		without = &spare{Keys: keys, now: cfg.Now, told: cfg.redisTurned}
@@ -85,11 +87,13 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 		flights:  newFlights(),
 		room:     semaphore.NewWeighted(int64(cfg.Waiting)),
 		bytes:    semaphore.NewWeighted(cfg.WaitingBytes),
+		slots:    semaphore.NewWeighted(int64(cfg.InFlight)),
 		shares:   newShares(cfg),
 		spare:    without,
 		life:     life,
 		end:      end,
-		stopping: make(chan struct{}),
+		open:     open,
+		shut:     shut,
 		halt:     make(chan struct{}),
 		repeated: cfg.Log.Sample(&zerolog.BurstSampler{Burst: troubleBurst, Period: troubleEvery}),
 	}
@@ -116,7 +120,7 @@ func (d *Deliverer) start() {
 
 // Quiesce begins the end: claims whose request has not left are undone and given back, requests that are out end in
 // their own time. It returns at once and may be called again.
-func (d *Deliverer) Quiesce() { d.quiesce.Do(func() { close(d.stopping) }) }
+func (d *Deliverer) Quiesce() { d.shut() }
 
 // Close waits for what is under way, at most until ctx ends; then it cuts the rest off: rows left sending are looked
 // after by the compensator. Handle must not be called any more.
@@ -131,7 +135,9 @@ func (d *Deliverer) Close(ctx context.Context) error {
 	select {
 	case <-idle:
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		if admitted, _, _ := d.Held(); admitted > 0 { // else the end of ctx cuts nothing off
+			err = context.Cause(ctx)
+		}
 	}
 	d.end(errOver)
 	<-idle
@@ -140,16 +146,9 @@ func (d *Deliverer) Close(ctx context.Context) error {
 	return err
 }
 
-func (d *Deliverer) isStopping() bool {
-	select {
-	case <-d.stopping:
-		return true
-	default:
-		return false
-	}
-}
+func (d *Deliverer) isStopping() bool { return d.open.Err() != nil }
 
-// pause waits for wait, or less when ctx ends or, with eager, when Quiesce is called. It reports whether it waited to
+// pause waits for wait, or less when ctx ends or Quiesce is called. It reports whether it waited to
 // the end.
 func (d *Deliverer) pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
@@ -158,7 +157,7 @@ func (d *Deliverer) pause(ctx context.Context, wait time.Duration) bool {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-	case <-d.stopping:
+	case <-d.open.Done():
 	}
 	return false
 }

@@ -15,11 +15,16 @@ import (
 // process ended before there was one.
 func (t *turn) send(row push.Row) (push.Row, bool) {
 	asked := t.d.cfg.Now()
+	t.hold.sending(t.held(row))
 	leave, ok := t.share()
-	if !ok {
+	switch {
+	case ok:
+		defer leave()
+	case t.d.isStopping():
+		return t.undo(row)
+	default:
 		return t.record(t.crowded(row))
 	}
-	defer leave()
 	for repeats := 0; ; repeats++ {
 		t.hold.sending(t.held(row))
 		message, err := t.message(row)

@@ -2,7 +2,7 @@ package deliver
 
 import (
 	"context"
-	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -12,17 +12,18 @@ import (
 // codeBusy is the error code of a delivery that its channel had no room for.
 const codeBusy = "channel_busy"
 
-// share is what one channel may hold of the whole, so that a provider that hangs, trickles or refuses holds back its
-// own channel only: an equal part of worker.in_flight, and of worker.waiting (number and bytes) a part that leaves as
-// much again to everything else. What comes on top of it is given back and scheduled, never waited for.
-type share struct {
-	slots     *semaphore.Weighted // requests out at once
-	most      int
-	mostBytes int64
+// shareWait is how long a delivery waits for its channel's part of the room. A provider that is merely slow is waited
+// for; the wait bounds what one that hangs can take from the others.
+const shareWait = time.Second
 
-	mu    sync.Mutex
-	held  int   // guarded by mu; deliveries that wait for a slot or are being sent
-	bytes int64 // guarded by mu; of their records
+// share is what one channel may hold of the whole, so that a provider that hangs, trickles or refuses holds back its
+// own channel only. Of worker.in_flight a channel with company leaves a quarter to the others, of worker.waiting (number
+// and bytes) as much as it takes itself. What finds no place in time is given back and scheduled.
+type share struct {
+	slots *semaphore.Weighted // requests out at once
+	room  *semaphore.Weighted // deliveries that wait for a slot or are being sent
+	bytes *semaphore.Weighted // of their records
+	most  int64               // the size of bytes
 }
 
 // newShares parts the whole among the channels that have a provider. The inbox has none, and needs no share.
@@ -34,69 +35,58 @@ func newShares(cfg Config) map[push.Action]*share {
 		}
 	}
 	n := len(shares)
+	slots := cfg.InFlight
+	if n > 1 {
+		slots -= slots / 4
+	}
+	most := max(1, cfg.WaitingBytes/int64(n+1))
 	for action := range shares {
 		shares[action] = &share{
-			slots: semaphore.NewWeighted(int64(max(1, cfg.InFlight/n))),
-			most:  max(1, cfg.Waiting/(n+1)), mostBytes: cfg.WaitingBytes / int64(n+1),
+			slots: semaphore.NewWeighted(int64(slots)),
+			room:  semaphore.NewWeighted(int64(max(1, cfg.Waiting/(n+1)))),
+			bytes: semaphore.NewWeighted(most), most: most,
 		}
 	}
 	return shares
 }
 
-// enter takes a delivery in whose record has that many bytes, unless the share is used up. One alone always fits.
-func (s *share) enter(bytes int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.held > 0 && (s.held >= s.most || s.bytes+bytes > s.mostBytes) {
-		return false
-	}
-	s.held++
-	s.bytes += bytes
-	return true
-}
-
-// leave gives back what enter took.
-func (s *share) leave(bytes int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held--
-	s.bytes -= bytes
-}
-
-// share is the delivery's part of its channel's share for as long as it is sent; false: the share is used up. A channel
-// without provider has no bounds of its own.
+// share is the delivery's part of its channel's room for as long as it is sent; false: there was none in time. A
+// channel without provider has no bounds of its own.
 func (t *turn) share() (leave func(), ok bool) {
 	s := t.d.shares[t.del.Action]
 	if s == nil {
 		return func() {}, true
 	}
-	if !s.enter(t.size) {
+	size := min(t.size, s.most) // one alone always fits
+	ctx, cancel := context.WithTimeout(t.d.open, shareWait)
+	defer cancel()
+	if s.room.Acquire(ctx, 1) != nil {
 		return nil, false
 	}
-	return func() { s.leave(t.size) }, true
+	if s.bytes.Acquire(ctx, size) != nil {
+		s.room.Release(1)
+		return nil, false
+	}
+	return func() { s.room.Release(1); s.bytes.Release(size) }, true
 }
 
-// slot waits for one of the requests that the channel may have out at once; false: none was free for as long as a lease,
-// or the process is to stop.
+// slot waits for one of the requests that may be out at once, of the channel's and of all; false: none was free for as
+// long as a lease, or the process is to stop.
 func (t *turn) slot() (leave func(), ok bool) {
 	s := t.d.shares[t.del.Action]
 	if s == nil {
 		return func() {}, true
 	}
-	leave = func() { s.slots.Release(1) }
-	if s.slots.TryAcquire(1) {
-		return leave, true
-	}
-	ctx, cancel := context.WithTimeout(t.d.life, t.d.cfg.Lease)
+	ctx, cancel := context.WithTimeout(t.d.open, t.d.cfg.Lease)
 	defer cancel()
-	go func() { // ends with ctx
-		select {
-		case <-t.d.stopping:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return leave, s.slots.Acquire(ctx, 1) == nil
+	if s.slots.Acquire(ctx, 1) != nil {
+		return nil, false
+	}
+	if t.d.slots.Acquire(ctx, 1) != nil {
+		s.slots.Release(1)
+		return nil, false
+	}
+	return func() { t.d.slots.Release(1); s.slots.Release(1) }, true
 }
 
 // crowded is the result of an attempt that its channel has no room for: nothing left, no retry is used, and it is due
