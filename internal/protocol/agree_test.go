@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,14 +14,19 @@ func (w *world) sameRow(got push.Row, want *Row) {
 	w.Helper()
 	if want == nil {
 		if got.Exists() {
-			w.Fatalf("answered %+v, want no row", got)
+			w.Fatalf("answered %s, want no row", short(got))
 		}
 		return
 	}
 	if got.Round != want.Round || got.Status != want.Status || got.Attempt != want.Attempt || got.Owner != want.Owner ||
 		got.RetriesUsed != want.RetriesUsed || got.Ambiguous == want.AmbiguousSince.IsZero() {
-		w.Fatalf("answered %+v, want %+v", got, *want)
+		w.Fatalf("answered %s, want %+v", short(got), *want)
 	}
+}
+
+// short is an answer without its content and its times.
+func short(r push.Row) string {
+	return fmt.Sprintf("round %d, %s(%s,%d), %d retries used, ambiguous %v", r.Round, r.Status, r.Owner, r.Attempt, r.RetriesUsed, r.Ambiguous)
 }
 
 // stored is a row as PostgreSQL keeps it.
@@ -79,9 +85,17 @@ func (w *world) agree(got stored, want Row) {
 		{"settled_at", got.Settled, want.SettledAt}, {"updated_at", got.Updated, want.UpdatedAt},
 	} {
 		if !w.near(at.got, at.want) {
-			w.Fatalf("%s of round %d is %v, want %v (by the model's clock; now %v)", at.name, got.Round, at.got, at.want, w.now)
+			w.Fatalf("%s of round %d is %v, want %v (by the model's clock; now %v)", at.name, got.Round, w.shown(at.got), at.want, w.now)
 		}
 	}
+}
+
+// shown is a time of reality by the model's clock, for people.
+func (w *world) shown(t *time.Time) any {
+	if t == nil {
+		return "none"
+	}
+	return w.modelTime(*t)
 }
 
 // invariants (a), (b) and (e) of one round; (d) is that claims are skipped at random, (h) that model and reality agree.
