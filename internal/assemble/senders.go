@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"pusher/internal/channels"
 	"pusher/internal/config"
 	"pusher/internal/dedup"
 	"pusher/internal/deliver"
@@ -55,7 +56,7 @@ func (p *Pusher) sender(action push.Action, client redis.UniversalClient) (deliv
 	}
 }
 
-// closing makes the sender close with the pusher.
+// closing puts the gate before a sender of a provider and makes both close with the pusher.
 func closing[S interface {
 	deliver.Sender
 	Close()
@@ -64,7 +65,7 @@ func closing[S interface {
 		return nil, err
 	}
 	p.closers.add(sender.Provider(), func(context.Context) error { sender.Close(); return nil })
-	return sender, nil
+	return channels.NewGate(sender, time.Now), nil
 }
 
 // timeout is that of one request.

@@ -1,0 +1,135 @@
+package channels
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"pusher/internal/push"
+)
+
+const (
+	// briefly is the wait of a limit that a slower pace meets better than a pause.
+	briefly = time.Minute
+
+	// probeMost is how long the others wait for the word on a probe.
+	probeMost = 15 * time.Second
+
+	// templateStops is how many refusals in a row stop a template: WeChat gives single ones for no reason.
+	templateStops = 3
+)
+
+// Sender is what a Gate stands before.
+type Sender interface {
+	Send(ctx context.Context, m push.Message) (push.Acceptance, error)
+	Provider() string
+	Close()
+}
+
+// Gate keeps back what its provider would refuse anyway. A stop of the account, a limit of the account or channel that
+// lasts, and repeated refusals of a template shut it for what they concern. When the wait that the refusal named is
+// over, one message goes through as a probe: accepted, it opens the gate; refused, it shuts it again. What is kept back
+// fails at once, with the refusal that shut the gate, and uses no retry. It is safe for concurrent use; each process
+// has its own.
+type Gate struct {
+	sender Sender
+	now    func() time.Time
+
+	mu    sync.Mutex       // guards stops
+	stops map[string]*stop // by what they concern
+}
+
+// stop is a refusal that concerns more than its message.
+type stop struct {
+	failure push.Failure
+	count   int       // in a row
+	until   time.Time // nobody passes before
+}
+
+// NewGate puts a gate before a sender.
+func NewGate(sender Sender, now func() time.Time) *Gate {
+	return &Gate{sender: sender, now: now, stops: map[string]*stop{}}
+}
+
+// Provider is the sender's.
+func (g *Gate) Provider() string { return g.sender.Provider() }
+
+// Close closes the sender.
+func (g *Gate) Close() { g.sender.Close() }
+
+// Send sends one message unless the gate is shut for it. Its error is a *push.Failure.
+func (g *Gate) Send(ctx context.Context, m push.Message) (push.Acceptance, error) {
+	if f := g.shut(m); f != nil {
+		return push.Acceptance{}, f
+	}
+	accepted, err := g.sender.Send(ctx, m)
+	g.learn(m, err)
+	return accepted, err
+}
+
+// concerns names what a message depends on, the widest first.
+func concerns(m push.Message) []string {
+	return []string{string(push.ScopeAccount), string(push.ScopeChannel), string(push.ScopeTemplate) + " " + m.BizType}
+}
+
+// shut returns the refusal that keeps m back; nil lets it through, the first after a wait as the probe.
+func (g *Gate) shut(m push.Message) *push.Failure {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	var over []*stop
+	for _, what := range concerns(m) {
+		s := g.stops[what]
+		switch {
+		case s == nil || s.until.IsZero():
+		case now.Before(s.until):
+			f := s.failure
+			f.Wait = s.until.Sub(now)
+			return &f
+		default:
+			over = append(over, s)
+		}
+	}
+	for _, s := range over {
+		s.until = now.Add(probeMost)
+	}
+	return nil
+}
+
+// learn takes note of how m ended. What was accepted, or refused for its recipient's own limit, found no stop; no
+// answer says nothing, and neither does what is wrong with the message alone.
+func (g *Gate) learn(m push.Message, err error) {
+	f := push.FailureOf(err)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case err == nil || f.Class == push.Throttled && f.Scope == push.ScopeRecipient:
+		for _, what := range concerns(m) {
+			delete(g.stops, what)
+		}
+	case f.Class == push.Account || f.Class == push.Throttled && f.Wait >= briefly:
+		g.note(m, f)
+	}
+}
+
+// note keeps a refusal that concerns more than m; the caller holds the lock.
+func (g *Gate) note(m push.Message, f *push.Failure) {
+	what, most := string(f.Scope), 1
+	switch {
+	case f.Scope == push.ScopeTemplate && f.Class == push.Account:
+		what, most = what+" "+m.BizType, templateStops
+	case f.Scope == push.ScopeTemplate:
+		what += " " + m.BizType
+	case f.Scope != push.ScopeAccount && f.Scope != push.ScopeChannel:
+		return
+	}
+	s := g.stops[what]
+	if s == nil {
+		s = new(stop)
+		g.stops[what] = s
+	}
+	s.failure = *f
+	if s.count++; s.count >= most {
+		s.until = g.now().Add(f.Wait)
+	}
+}
