@@ -72,6 +72,14 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 	return nil
 }
 
+// redisAway says why keys were not compared: the pass completed all the same.
+func redisAway(sum compensate.Summary) string {
+	if sum.Redis == "" {
+		return ""
+	}
+	return "; redis " + sum.Redis
+}
+
 // printSummary writes the counts of a pass; those of one that was cut short too, since they were done.
 func printSummary(w *cli.World, sum compensate.Summary, failed error, asJSON bool) error {
 	if asJSON {
@@ -90,7 +98,7 @@ func printSummary(w *cli.World, sum compensate.Summary, failed error, asJSON boo
 	}
 	t := sum.Tally
 	_, err := fmt.Fprintf(w.Stdout, "%s: re-queued %d, published again %d, swept %d, repeated %d, asked %d (found %d), resent %d, "+
-		"held %d, dead %d, expired %d, letters %d, receipts %d\n", did, t.Requeued, t.Republished, t.SweptQueued+t.SweptUnknown+t.SweptDead,
-		t.Repeated, t.Asked, t.Found, t.Resent, t.Held, t.Dead+t.UnknownExpired, t.Expired, t.Letters, t.Receipts)
+		"held %d, dead %d, expired %d, letters %d, receipts %d, keys checked %d (repaired %d)%s\n", did, t.Requeued, t.Republished, t.SweptQueued+t.SweptUnknown+t.SweptDead,
+		t.Repeated, t.Asked, t.Found, t.Resent, t.Held, t.Dead+t.UnknownExpired, t.Expired, t.Letters, t.Receipts, t.KeysChecked, t.KeysRepaired, redisAway(sum))
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"pusher/internal/compensate"
 	"pusher/internal/config"
 	"pusher/internal/consume"
+	"pusher/internal/dedup"
+	"pusher/internal/push"
 )
 
 // The bounds of a pass.
@@ -33,12 +35,19 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 		return sum, err
 	}
 	defer closeAskers()
+	keys, closeKeys, err := keysOf(c)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { err = errors.Join(err, closeKeys()) }()
 	ports := compensate.Ports{
+		Memory: log, Keys: keys,
 		Queue: log, Sweeper: log, Unknowns: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Askers: askers,
 	}
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
 		Batch: passBatch, Budget: passBudget, KeepUnmatched: c.Receipts.KeepUnmatched, Call: passCall, Now: time.Now,
+		Window: windows(c),
 	}
 	if dryRun {
 		return compensate.New(cfg, ports).DryRun(ctx)
@@ -53,6 +62,29 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 	defer func() { err = errors.Join(err, producer.Close(ctx)) }()
 	ports.Publisher = producer
 	return compensate.New(cfg, ports).Run(ctx)
+}
+
+// keysOf opens the dedup keys without asking whether Redis answers: a pass goes on without it.
+func keysOf(c *config.Config) (*dedup.Keys, func() error, error) {
+	reach, err := redisOf(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := dedup.Open(reach)
+	if err != nil {
+		return nil, nil, err
+	}
+	return dedup.New(client, c.Dedup.Lease), client.Close, nil
+}
+
+// windows says how long a delivery's key lives: as its push has it, or as all have where that is no longer configured.
+func windows(c *config.Config) func(push.Identity) time.Duration {
+	return func(id push.Identity) time.Duration {
+		if p, known := c.Pushes[id.BizType]; known {
+			return p.Dedup.Window
+		}
+		return c.Dedup.Window
+	}
 }
 
 // topicsReady reports whether the topics that a pass writes can be written.

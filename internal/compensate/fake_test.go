@@ -20,6 +20,8 @@ type log struct {
 	receipts                                  [][]push.Matched // one batch a call that looks at something
 	dropped                                   []int
 	keep                                      time.Duration // as DropReceipts was told
+	recent                                    [][]push.Identity
+	reconciled                                []push.Tally
 	held                                      int
 	due                                       push.Tally
 	fail                                      map[string]error        // by method
@@ -151,6 +153,27 @@ func (l *log) Publish(ctx context.Context, records []push.Record) error {
 	return nil
 }
 
+func (l *log) Recent(context.Context, int, time.Duration, time.Duration) ([]push.Identity, error) {
+	return next(l, "recent", &l.recent)
+}
+
+func (l *log) Look(_ context.Context, lookups []push.Lookup) []push.Answer {
+	_, err := next(l, "look", new([]push.Row))
+	answers := make([]push.Answer, len(lookups))
+	for i := range answers {
+		answers[i].Err = err
+	}
+	return answers
+}
+
+func (l *log) Reconcile(
+	ctx context.Context, ids []push.Identity, _ func(push.Identity) time.Duration,
+	look func(context.Context, []push.Lookup) []push.Answer,
+) (push.Tally, error) {
+	look(ctx, make([]push.Lookup, len(ids)))
+	return next(l, "reconcile", &l.reconciled)
+}
+
 // asker answers questions by row id.
 type asker struct {
 	*log
@@ -186,7 +209,7 @@ func newPass(l *log, askers map[string]Asker) *Pass {
 		KeepUnmatched:   time.Hour,
 		Call:            time.Minute,
 		Now:             time.Now,
-	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Publisher: l, Askers: askers})
+	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Memory: l, Keys: l, Publisher: l, Askers: askers})
 }
 
 // pokes makes n pokes, the first of row from.

@@ -17,14 +17,15 @@ type Config struct {
 	Policy          push.Policy
 	RetryTopic      string
 	DeadLetterTopic string
-	Batch           int              // rows a statement
-	Budget          time.Duration    // a pass takes up no new batch after this long; the next pass goes on
-	KeepUnmatched   time.Duration    // a receipt without delivery is deleted after this long
-	Call            time.Duration    // the longest that writing one batch to Kafka may take
-	Now             func() time.Time // measures the budget only: row times are PostgreSQL's
+	Batch           int                               // rows a statement
+	Budget          time.Duration                     // a pass takes up no new batch after this long; the next pass goes on
+	KeepUnmatched   time.Duration                     // a receipt without delivery is deleted after this long
+	Call            time.Duration                     // the longest that writing one batch to Kafka may take
+	Window          func(push.Identity) time.Duration // how long a delivery's key lives
+	Now             func() time.Time                  // measures the budget only: row times are PostgreSQL's
 }
 
-// Ports is the world of a pass. *store.Store is all of them but the last two.
+// Ports is the world of a pass. *store.Store is all of them but the last three.
 type Ports struct {
 	Queue     Queue
 	Sweeper   Sweeper
@@ -33,6 +34,8 @@ type Ports struct {
 	Letterbox Letterbox
 	Forecast  Forecast
 	Receipts  Receipts
+	Memory    Memory
+	Keys      Keys
 	Publisher Publisher
 	Askers    map[string]Asker // by provider name; one that is missing is never asked
 }
@@ -53,6 +56,9 @@ type Summary struct {
 
 	DryRun     bool `json:"dry_run"`
 	Unfinished bool `json:"unfinished"` // the budget ended first, or the pass was stopped; the rest is for the next
+
+	// Redis says why keys were not compared, "" where they were. It fails no pass: a key only saves work (invariant d).
+	Redis string `json:"redis,omitempty"`
 }
 
 // turn is one run of a pass.
@@ -79,6 +85,7 @@ func (p *Pass) Run(ctx context.Context) (Summary, error) {
 		{"resending unknown sends", t.resend},
 		{"counting held sends", t.held},
 		{"re-queueing", t.requeue},
+		{"comparing keys", t.reconcile},
 		{"publishing again", t.republish},
 		{"writing dead letters", t.letters},
 		{"dropping old receipts", t.dropReceipts},

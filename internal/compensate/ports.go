@@ -52,6 +52,19 @@ type Receipts interface {
 	DropReceipts(ctx context.Context, limit int, keep time.Duration) (n int, err error)
 }
 
+// Memory is the rows whose dedup keys are compared with them (rule Q8).
+type Memory interface {
+	Recent(ctx context.Context, limit int, span, patience time.Duration) ([]push.Identity, error)
+	Look(ctx context.Context, lookups []push.Lookup) []push.Answer
+}
+
+// Keys is the dedup keys in Redis. Reconcile repairs those that disagree with their rows; its error says that Redis left
+// some unanswered.
+type Keys interface {
+	Reconcile(ctx context.Context, ids []push.Identity, window func(push.Identity) time.Duration,
+		look func(context.Context, []push.Lookup) []push.Answer) (push.Tally, error)
+}
+
 // Forecast tells what a pass would do, and changes nothing.
 type Forecast interface {
 	Due(ctx context.Context, p push.Policy, providers []string, patience time.Duration) (push.Tally, error)

@@ -90,6 +90,15 @@ func open(t *testing.T) scene {
 	return scene{Store: s, db: db, kafka: &topic{}}
 }
 
+// keyless is a Redis without a word to say.
+type keyless struct{}
+
+func (keyless) Reconcile(
+	context.Context, []push.Identity, func(push.Identity) time.Duration, func(context.Context, []push.Lookup) []push.Answer,
+) (push.Tally, error) {
+	return push.Tally{}, nil
+}
+
 // pass is one compensator process.
 func (s scene) pass(asker compensate.Asker) *compensate.Pass {
 	askers := map[string]compensate.Asker{}
@@ -104,7 +113,7 @@ func (s scene) pass(asker compensate.Asker) *compensate.Pass {
 		},
 		RetryTopic: "retry", DeadLetterTopic: "dlq", Batch: 100, KeepUnmatched: time.Hour, Budget: time.Minute, Call: 10 * time.Second, Now: time.Now,
 	}, compensate.Ports{
-		Queue: s, Sweeper: s, Unknowns: s, Ender: s, Letterbox: s, Forecast: s, Receipts: s, Publisher: s.kafka, Askers: askers,
+		Queue: s, Sweeper: s, Unknowns: s, Ender: s, Letterbox: s, Forecast: s, Receipts: s, Memory: s, Keys: keyless{}, Publisher: s.kafka, Askers: askers,
 	})
 }
 

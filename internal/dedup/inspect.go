@@ -24,10 +24,24 @@ type KeyInfo struct {
 
 // Inspect reads one key and changes nothing.
 func (k *Keys) Inspect(ctx context.Context, key string) (KeyInfo, error) {
-	r := k.run(ctx, []call{{"inspecting", k.inspect, key, []any{ms(k.lease)}}})[0]
+	r := k.inspectAll(ctx, []string{key})[0]
 	if r.err != nil {
 		return KeyInfo{}, r.err
 	}
+	return r.info(key), nil
+}
+
+// inspectAll reads many keys in one round trip.
+func (k *Keys) inspectAll(ctx context.Context, keys []string) []reply {
+	calls := make([]call, len(keys))
+	for i, key := range keys {
+		calls[i] = call{"inspecting", k.inspect, key, []any{ms(k.lease)}}
+	}
+	return k.run(ctx, calls)
+}
+
+// info is what an answer of inspect.lua says of the key.
+func (r reply) info(key string) KeyInfo {
 	info := KeyInfo{
 		Key:       key,
 		State:     push.KeyState(r.number(0)),
@@ -42,7 +56,7 @@ func (k *Keys) Inspect(ctx context.Context, key string) (KeyInfo, error) {
 		info.SettledAt = time.UnixMilli(at)
 	}
 	info.Foreign = info.State == push.KeyAbsent && r.number(5) != pttlAbsent
-	return info, nil
+	return info
 }
 
 // pttlAbsent is PTTL's answer for no key at all.

@@ -18,6 +18,9 @@ type Tally struct {
 	UnknownExpired int `json:"unknown_expired"` // Q6: unknown for too long, given up
 	Letters        int `json:"letters"`         // Q7: dead letters written
 
+	KeysChecked  int `json:"keys_checked"`  // Q8: dedup keys compared with their rows; no dry run counts them
+	KeysRepaired int `json:"keys_repaired"` // Q8: of these, keys that had to be set right
+
 	Receipts        int `json:"receipts"`         // P1: parked receipts that found their delivery; no dry run counts them
 	ReceiptsDropped int `json:"receipts_dropped"` // receipts without delivery for too long, deleted; likewise
 }
@@ -39,6 +42,8 @@ func (t *Tally) Add(o Tally) {
 	t.Doubted += o.Doubted
 	t.UnknownExpired += o.UnknownExpired
 	t.Letters += o.Letters
+	t.KeysChecked += o.KeysChecked
+	t.KeysRepaired += o.KeysRepaired
 	t.Receipts += o.Receipts
 	t.ReceiptsDropped += o.ReceiptsDropped
 }

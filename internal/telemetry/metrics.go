@@ -116,6 +116,7 @@ func (m *Metrics) Compensated(t push.Tally) {
 		"swept_unknown": t.SweptUnknown, "swept_dead": t.SweptDead, "repeated": t.Repeated, "asked": t.Asked,
 		"found": t.Found, "resent": t.Resent, "dead": t.Dead, "expired": t.Expired, "unknown": t.Doubted,
 		"unknown_expired": t.UnknownExpired, "letters": t.Letters,
+		"keys_checked": t.KeysChecked, "keys_repaired": t.KeysRepaired,
 		"receipts": t.Receipts, "receipts_dropped": t.ReceiptsDropped,
 	} {
 		m.compensated.WithLabelValues(step).Add(float64(n))
