@@ -39,6 +39,12 @@ type system struct {
 // newSystem makes a system on the shared servers.
 func newSystem(t *testing.T, partitions int) *system {
 	t.Helper()
+	return newSystemWith(t, partitions, provider.Config{})
+}
+
+// newSystemWith is newSystem with providers of some kind.
+func newSystemWith(t *testing.T, partitions int, providers provider.Config) *system {
+	t.Helper()
 	c := settings()
 	c.Kafka.Brokers = testbed.Kafka(t)
 	c.Kafka.Topic, c.Kafka.RetryTopic = testbed.Topic(t, partitions), testbed.Topic(t, partitions)
@@ -47,15 +53,20 @@ func newSystem(t *testing.T, partitions int) *system {
 	options := testbed.Redis(t)
 	c.Redis.Addrs, c.Redis.DB = []string{options.Addr}, options.DB
 	c.Postgres.URL = config.Secret(testbed.Postgres(t))
-	return connect(t, c)
+	return connectWith(t, c, providers)
 }
 
 // connect opens the tests' own view of a configured system.
 func connect(t *testing.T, c *config.Config) *system {
 	t.Helper()
+	return connectWith(t, c, provider.Config{})
+}
+
+func connectWith(t *testing.T, c *config.Config, providers provider.Config) *system {
+	t.Helper()
 	s := &system{t: t, cfg: c}
 	var err error
-	if s.sandbox, err = provider.New(provider.Config{}); err != nil {
+	if s.sandbox, err = provider.New(providers); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.sandbox.Start("127.0.0.1:0"); err != nil {
@@ -107,7 +118,19 @@ func settings() *config.Config {
 // run starts a pusher that ends with the test, or by calling stop.
 func (s *system) run() (p *assemble.Pusher, stop func()) {
 	s.t.Helper()
-	p, err := assemble.NewPusher(s.t.Context(), s.cfg, zerolog.Nop(), "test")
+	return s.runAs(s.cfg, zerolog.Nop())
+}
+
+// runOn is run by another configuration.
+func (s *system) runOn(c *config.Config) (p *assemble.Pusher, stop func()) {
+	s.t.Helper()
+	return s.runAs(c, zerolog.Nop())
+}
+
+// runAs is run by another configuration, with a log.
+func (s *system) runAs(c *config.Config, log zerolog.Logger) (p *assemble.Pusher, stop func()) {
+	s.t.Helper()
+	p, err := assemble.NewPusher(s.t.Context(), c, log, "test")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -134,6 +157,50 @@ func (s *system) run() (p *assemble.Pusher, stop func()) {
 	return p, stop
 }
 
+// but is the configuration with a change.
+func (s *system) but(change func(*config.Config)) *config.Config {
+	c := *s.cfg
+	change(&c)
+	return &c
+}
+
+// patient gives providers and leases the time that a busy machine needs.
+func (s *system) patient() {
+	s.cfg.Dedup.Lease = 12 * time.Second
+	s.cfg.Channels.Notify.Timeout, s.cfg.Channels.SMS.Timeout, s.cfg.Channels.WeChat.Timeout = 5*time.Second, 5*time.Second, 5*time.Second
+}
+
+// faults sets what goes wrong at the providers.
+func (s *system) faults(list ...provider.Fault) {
+	s.t.Helper()
+	if err := s.sandbox.SetFaults(list); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// accepted checks that the providers accepted n sends, none of them twice.
+func (s *system) accepted(n int) {
+	s.t.Helper()
+	if got, twice := s.sandbox.Journal().Total(""), s.sandbox.Journal().Twice(); got != n || len(twice) > 0 {
+		s.t.Errorf("%d accepted sends, twice %v; want %d once each", got, twice, n)
+	}
+}
+
+// sentInTheEnd waits until n rows are sent, with the compensator at work: what had to wait for too long was given back.
+func (s *system) sentInTheEnd(n int) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("%d rows sent", n), func() bool {
+		s.pass()
+		return s.number(`SELECT count(*) FROM push_log WHERE status = 'sent'`) == n
+	})
+}
+
+// caughtUp waits until everything is committed.
+func (s *system) caughtUp() {
+	s.t.Helper()
+	s.eventually("lag 0", func() bool { return s.lag() == 0 })
+}
+
 // event is a full event for all channels.
 func event(id int, more string) string {
 	return fmt.Sprintf(`{"biz_type":"resume_viewed","biz_id":%d,"event_id":"e%d",%s"params":{"company":"ACME"},`+
@@ -155,11 +222,17 @@ func (s *system) write(values ...string) {
 // pass runs one pass of the compensator.
 func (s *system) pass() compensate.Summary {
 	s.t.Helper()
-	sum, err := assemble.Pass(s.t.Context(), s.cfg, false)
+	sum, err := s.passAs(s.cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return sum
+}
+
+// passAs runs a pass by another configuration, which may fail.
+func (s *system) passAs(c *config.Config) (compensate.Summary, error) {
+	s.t.Helper()
+	return assemble.Pass(s.t.Context(), c, false)
 }
 
 // eventually polls until cond holds.
