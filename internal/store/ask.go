@@ -12,10 +12,12 @@ import (
 )
 
 // The backoff of asking (rule Q5): first after askFirst, then doubling up to askMost, and once more when ask_for
-// ends. A short ask_for shortens the first wait to a tenth of it.
+// ends. A short ask_for shortens the first wait to a tenth of it. However late the passes come, there are askLeast
+// questions: one of them may get lost with the process that put it, or find nobody at home.
 const (
 	askFirst = 10 * time.Second
 	askMost  = 5 * time.Minute
+	askLeast = 3
 )
 
 // Guards of rule Q5.
@@ -25,10 +27,12 @@ const (
 	askable    = `coalesce(provider = ANY(@providers::text[]), false)`
 
 	// A question whose turn falls into ask_for is asked, however late the pass comes.
-	dueQuestion = unknownSMS + ` AND ` + askable + ` AND ` + nextAsk + ` <= least(now(), ` + since + ` + @ask_for::interval)`
+	dueQuestion = unknownSMS + ` AND ` + askable + ` AND ` + nextAsk + ` <= now()
+		AND (` + nextAsk + ` <= ` + since + ` + @ask_for::interval OR ask_count < @ask_least)`
 
 	// The last question has been asked, and its answer has had the time of the next turn to arrive.
-	askedOut = `(NOT ` + askable + ` OR next_ask_at > ` + since + ` + @ask_for::interval AND next_ask_at <= now())`
+	askedOut = `(NOT ` + askable + ` OR ask_count >= @ask_least AND next_ask_at > ` + since + ` + @ask_for::interval
+		AND next_ask_at <= now())`
 
 	dueResend = `(` + unknownSMS + ` AND @sms_resend AND now() - ` + since + ` >= @sms_resend_after::interval AND ` + askedOut + `
 		OR status = 'unknown' AND action = 'wechat' AND @wechat_resend AND now() - ` + since + ` >= @wechat_resend_after::interval)
@@ -98,6 +102,7 @@ func doubts(p push.Policy, limit int, providers []string) pgx.NamedArgs {
 		"ask_for":             p.SMS.AskFor,
 		"ask_first":           min(askFirst, p.SMS.AskFor/10),
 		"ask_most":            askMost,
+		"ask_least":           askLeast,
 		"sms_resend":          p.SMS.Resend,
 		"sms_resend_after":    p.ResendAfter(push.SMS),
 		"wechat_resend":       p.WeChat.Resend,

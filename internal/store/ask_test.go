@@ -32,7 +32,8 @@ func TestQ5AsksWhenItsTurnHasCome(t *testing.T) {
 		{"swept, so without ambiguous_since", push.SMS, ago("1 min", columns{"ambiguous_since": "NULL"}), true},
 		{"next turn to come", push.SMS, ago("1 min", columns{"next_ask_at": "now() + interval '5 s'"}), false},
 		{"a turn inside ask_for, the pass is late", push.SMS, ago("2 h", nil), true},
-		{"asked out", push.SMS, ago("16 min", columns{"next_ask_at": "now() - interval '30 s'"}), false},
+		{"asked out", push.SMS, ago("16 min", columns{"next_ask_at": "now() - interval '30 s'", "ask_count": "3"}), false},
+		{"late, and the only question may have got lost", push.SMS, ago("16 min", columns{"next_ask_at": "now() - interval '1 s'", "ask_count": "1"}), true},
 		{"nobody to ask at this provider", push.SMS, ago("1 min", columns{"provider": "'tencent'"}), false},
 		{"no provider named", push.SMS, ago("1 min", columns{"provider": "NULL"}), false},
 		{"wechat cannot be asked", push.WeChat, ago("1 min", nil), false},
@@ -96,7 +97,7 @@ func TestQ5ResendsOnlyByPolicyAndAfterTheAsking(t *testing.T) {
 	t.Parallel()
 	resend := policy()
 	resend.SMS.Resend, resend.WeChat.Resend = true, true
-	asked := columns{"next_ask_at": "now() - interval '1 s'"}
+	asked := columns{"next_ask_at": "now() - interval '1 s'", "ask_count": "3"}
 	for _, c := range []struct {
 		name   string
 		policy push.Policy
@@ -106,9 +107,10 @@ func TestQ5ResendsOnlyByPolicyAndAfterTheAsking(t *testing.T) {
 	}{
 		{"hold", policy(), push.SMS, ago("1 h", asked), "unknown(1) 0"},
 		{"resend", resend, push.SMS, ago("1 h", asked), "queued(2) 1 duplicate anew"},
-		{"resend, swept", resend, push.SMS, ago("1 h", columns{"ambiguous_since": "NULL", "next_ask_at": "now()"}), "queued(2) 1 duplicate anew"},
-		{"not before lease and timeout, too", resend, push.SMS, ago("930 s", columns{"next_ask_at": "now() - interval '10 s'"}), "unknown(1) 0"},
-		{"the last answer may be on its way", resend, push.SMS, ago("1 h", columns{"next_ask_at": "now() + interval '5 s'"}), "unknown(1) 0"},
+		{"resend, swept", resend, push.SMS, ago("1 h", columns{"ambiguous_since": "NULL", "next_ask_at": "now()", "ask_count": "3"}), "queued(2) 1 duplicate anew"},
+		{"not before lease and timeout, too", resend, push.SMS, ago("930 s", columns{"next_ask_at": "now() - interval '10 s'", "ask_count": "9"}), "unknown(1) 0"},
+		{"the last answer may be on its way", resend, push.SMS, ago("1 h", columns{"next_ask_at": "now() + interval '5 s'", "ask_count": "9"}), "unknown(1) 0"},
+		{"not asked often enough", resend, push.SMS, ago("1 h", columns{"next_ask_at": "now() - interval '1 s'", "ask_count": "2"}), "unknown(1) 0"},
 		{"never asked", resend, push.SMS, ago("1 h", nil), "unknown(1) 0"},
 		{"nobody to ask", resend, push.SMS, ago("1 h", columns{"provider": "'tencent'"}), "queued(2) 1 duplicate anew"},
 		{"retries used up", resend, push.SMS, ago("1 h", columns{"provider": "'tencent'", "retries_used": "5"}), "unknown(1) 5"},
