@@ -298,5 +298,6 @@ row says otherwise than the provider, when a row is left sending, or when the gr
 
 "0, unknown" is an SMS whose process died between intent and result without its request having left: nobody can prove that
 it did not, Aliyun knows nothing of it, and when_unknown is hold. It is visible, alarmed, and an operator's to decide.
-With an error or a stall the process itself lives to prove that nothing left, and the SMS is sent.
+With an error or a stall the process itself lives to prove that nothing left, and the SMS is sent; not so when it had been
+told to stop and wakes after its grace (see lost.before).
 `

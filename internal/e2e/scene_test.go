@@ -49,12 +49,13 @@ func scenes() []scene {
 func pusherScenes() []scene {
 	wechat := []push.Action{push.WeChat}
 	lostProcess := []fault.Kind{fault.Die}
+	lostGrace := []fault.Kind{fault.Die, fault.Stall} // one that wakes after its grace ends as if killed
 	return []scene{
 		{point: fault.BeforeClaim},
 		{point: fault.AfterClaim},
 		{point: fault.BeforeIntent},
 		{point: fault.AfterIntent, unsent: lostProcess},
-		{point: fault.BeforeLost, with: "intent.after=error:1000", term: fault.Said(fault.AfterIntent, fault.Error), unsent: lostProcess},
+		{point: fault.BeforeLost, with: "intent.after=error:1000", term: fault.Said(fault.AfterIntent, fault.Error), unsent: lostGrace},
 		{point: fault.AfterLost, with: "intent.after=error:1000", term: fault.Said(fault.AfterIntent, fault.Error)},
 		{point: fault.BeforeRenewal, with: "result.before=error:5"},
 		{point: fault.AfterRenewal, with: "result.before=error:5"},
