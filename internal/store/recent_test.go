@@ -12,15 +12,15 @@ func TestRecentListsWhatChangedAndWhatIsOverdue(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	for id, set := range map[string]string{
-		"changed":       `status = 'sent', recipient_full = NULL, sent_at = now(), settled_at = now()`,
-		"sending":       `status = 'sending'`,
-		"long ago":      `status = 'sent', recipient_full = NULL, sent_at = now(), settled_at = now(), updated_at = now() - interval '1 hour'`,
-		"queued, stuck": `status = 'queued', updated_at = now() - interval '1 hour', published_at = now() - interval '50 min'`,
-		"failed, stuck": `status = 'failed', updated_at = now() - interval '1 hour', next_attempt_at = now() - interval '50 min'`,
-		"failed, early": `status = 'failed', updated_at = now() - interval '1 hour', next_attempt_at = now() + interval '1 hour'`,
+		"changed":       `lease_until = NULL, status = 'sent', recipient_full = NULL, sent_at = now(), settled_at = now()`,
+		"sending":       `updated_at = now()`,
+		"long ago":      `lease_until = NULL, status = 'sent', recipient_full = NULL, sent_at = now(), settled_at = now(), updated_at = now() - interval '1 hour'`,
+		"queued, stuck": `lease_until = NULL, status = 'queued', updated_at = now() - interval '1 hour', published_at = now() - interval '50 min'`,
+		"failed, stuck": `lease_until = NULL, status = 'failed', updated_at = now() - interval '1 hour', next_attempt_at = now() - interval '50 min'`,
+		"failed, early": `lease_until = NULL, status = 'failed', updated_at = now() - interval '1 hour', next_attempt_at = now() + interval '1 hour'`,
 	} {
 		row := r.intend(t, "me", about(id))
-		if _, err := r.db.Exec(t.Context(), `UPDATE push_log SET lease_until = NULL, `+set+` WHERE id = $1`, row.ID); err != nil {
+		if _, err := r.db.Exec(t.Context(), `UPDATE push_log SET `+set+` WHERE id = $1`, row.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
