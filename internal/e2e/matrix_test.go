@@ -143,14 +143,15 @@ func (c cell) play(t *testing.T) outcome {
 	in.write(c.event())
 	broken := c.breaks(in)
 	var live []*program
-	switch {
-	case c.kind == fault.Stall:
+	switch c.kind {
+	case fault.Stall:
 		in.t.Cleanup(inTheBackground(t, func(ctx context.Context) {
 			wait(ctx, frozen)
 			broken.Signal(syscall.SIGCONT)
 		}))
-	case c.kind == fault.Die:
+	case fault.Die:
 		broken.gone()
+	case fault.Error:
 	}
 	if c.kind != fault.Error || c.term != "" || c.compensator && c.lostPusher() {
 		live = append(live, in.pusher(""))

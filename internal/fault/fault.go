@@ -82,7 +82,7 @@ func Arm(spec string) error {
 		return nil
 	}
 	set := map[Point]*trap{}
-	for _, one := range strings.Split(spec, ",") {
+	for one := range strings.SplitSeq(spec, ",") {
 		p, t, err := parse(one)
 		if err != nil {
 			return fmt.Errorf("%s: %w", Variable, err)
