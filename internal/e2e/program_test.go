@@ -197,6 +197,9 @@ func (p *program) retire() {
 		return
 	default:
 	}
+	if p.name == "pusher" {
+		p.says("consuming") // a signal before that finds a program that does not listen yet
+	}
 	p.End(syscall.SIGTERM, soon)
 	if p.Err() != nil {
 		p.t.Errorf("%s ended with %v after SIGTERM", p.name, p.Err())
