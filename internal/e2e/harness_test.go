@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 	"github.com/segmentio/kafka-go"
+	"go.uber.org/goleak"
 
 	"pusher/internal/assemble"
 	"pusher/internal/compensate"
@@ -21,7 +23,12 @@ import (
 	"pusher/internal/testbed"
 )
 
-func TestMain(m *testing.M) { testbed.Main(m) }
+func TestMain(m *testing.M) {
+	testbed.Main(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(programsDir())
+		os.Exit(code)
+	}))
+}
 
 // soon bounds every wait for something that must happen.
 const soon = 60 * time.Second

@@ -22,11 +22,12 @@ import (
 	"pusher/internal/testbed"
 )
 
+// programsDir is where this run has its programs; TestMain removes it.
+func programsDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("pusher-e2e-%d", os.Getpid())) }
+
 // programs builds both programs once, into a directory that the package's tests share.
 var programs = sync.OnceValues(func() (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "pusher-e2e-"); err != nil {
-		return "", err
-	}
+	dir = programsDir()
 	build := exec.Command("go", "build", "-o", dir+"/", "./cmd/pusher", "./cmd/compensator")
 	_, here, _, _ := runtime.Caller(0)
 	build.Dir = filepath.Join(filepath.Dir(here), "..", "..")
