@@ -23,7 +23,9 @@ import (
 )
 
 // programsDir is where this run has its programs; TestMain removes it.
-func programsDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("pusher-e2e-%d", os.Getpid())) }
+func programsDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("pusher-e2e-%d", os.Getpid()))
+}
 
 // programs builds both programs once, into a directory that the package's tests share.
 var programs = sync.OnceValues(func() (dir string, err error) {
