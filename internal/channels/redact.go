@@ -15,8 +15,9 @@ const (
 	minSecret  = 4   // characters below which a value is no secret worth hiding
 )
 
-// phoneLike is a number that could be somebody's phone, written without gaps.
-var phoneLike = regexp.MustCompile(`\+?\b[0-9]{11,15}\b`)
+// personLike is what could be somebody, this message's recipient or not: a phone number written without gaps, or an
+// openid, which is 28 characters and begins with an o.
+var personLike = regexp.MustCompile(`\+?\b[0-9]{11,15}\b|\bo[A-Za-z0-9_-]{27}\b`)
 
 // Secrets are texts that no error may show.
 type Secrets []string
@@ -33,15 +34,15 @@ func SecretsOf(m push.Message, account ...string) Secrets {
 	return s
 }
 
-// Clean returns text without the secrets, without anything that looks like a phone number and without control
-// characters, cut to a length that a log line bears.
+// Clean returns text without the secrets, without anything that looks like a phone number or an openid and without
+// control characters, cut to a length that a log line bears.
 func (s Secrets) Clean(text string) string {
 	for _, secret := range s {
 		if len(secret) >= minSecret {
 			text = strings.ReplaceAll(text, secret, hidden)
 		}
 	}
-	text = phoneLike.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), hidden)
+	text = personLike.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), hidden)
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

@@ -16,17 +16,19 @@ func TestCleanHidesWhatIsPersonal(t *testing.T) {
 	m := push.Message{Recipient: "+8613800138000", Vars: map[string]string{"code": "493817", "company": "limit", "n": "7"}}
 	secrets := SecretsOf(m, "AKID-123", "", "top/secret")
 	for text, want := range map[string]string{
-		"13800138000手机号码格式错误":           "***手机号码格式错误",
-		"bad number +8613800138000":     "bad number ***",
-		"bad number 8613800138000":      "bad number ***",
-		"another number 13912345678":    "another number ***",
-		"code 493817 is too long":       "code *** is too long",
-		"over the limit 7":              "over the limit 7",
-		"key AKID-123 of top/secret":    "key *** of ***",
-		"触发分钟级流控Permits:1":              "触发分钟级流控Permits:1",
-		"rid 6551a0c4-1f2e3d4c":         "rid 6551a0c4-1f2e3d4c",
-		"two\nlines\x00 and \xff bytes": "two lines  and \uFFFD bytes",
-		"":                              "",
+		"13800138000手机号码格式错误":              "***手机号码格式错误",
+		"bad number +8613800138000":        "bad number ***",
+		"bad number 8613800138000":         "bad number ***",
+		"another number 13912345678":       "another number ***",
+		"code 493817 is too long":          "code *** is too long",
+		"not oABCD1234efgh5678ijkl9012mno": "not ***",
+		"of_a_word_that_is_long":           "of_a_word_that_is_long",
+		"over the limit 7":                 "over the limit 7",
+		"key AKID-123 of top/secret":       "key *** of ***",
+		"触发分钟级流控Permits:1":                 "触发分钟级流控Permits:1",
+		"rid 6551a0c4-1f2e3d4c":            "rid 6551a0c4-1f2e3d4c",
+		"two\nlines\x00 and \xff bytes":    "two lines  and \uFFFD bytes",
+		"":                                 "",
 	} {
 		if got := secrets.Clean(text); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", text, got, want)

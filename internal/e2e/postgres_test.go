@@ -201,7 +201,7 @@ func pgbouncer(t *testing.T, target string) string {
 	if password, ok := u.User.Password(); ok {
 		server += " password=" + password
 	}
-	dir, err := os.MkdirTemp("/tmp", "pusher-pgbouncer-")
+	dir, err := os.MkdirTemp("/tmp", "pusher-pgbouncer-") //nolint:usetesting // its user cannot enter the test's own
 	if err != nil {
 		t.Fatal(err)
 	}
