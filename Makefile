@@ -15,7 +15,7 @@ KAFKA_VERSION := 4.1.2
 export TESTBED_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race check lint fmt vet fuzz model generate demo chaos crash-matrix rolling-restart up down kafka-jars clean
+.PHONY: help build test race long check lint fmt vet fuzz model generate demo chaos crash-matrix rolling-restart up down kafka-jars clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ race: bin/testservers ## all tests under the race detector, none from the cache
 	bin/testservers -- $(GO) test -race -count=1 -p 2 $(if $(RUN),-run '$(RUN)') $(PKG)
 
 check: vet lint race ## what CI checks, the demo aside
+
+long: bin/testservers ## the end-to-end tests at their full size
+	TESTBED_LONG=1 bin/testservers -- $(GO) test -count=1 -timeout 30m $(if $(RUN),-run '$(RUN)') ./internal/e2e
 
 lint: bin/golangci-lint ## golangci-lint, by .golangci.yml
 	bin/golangci-lint run $(PKG)
