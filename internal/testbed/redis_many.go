@@ -88,19 +88,26 @@ func (s *Sentinels) Master(t testing.TB) *Own {
 func RedisCluster(t testing.TB, masters int) []*Own {
 	t.Helper()
 	var nodes []*Own
+	var buses []int // the ports by which the nodes talk; the usual ones are what the system hands out by itself
 	for range masters {
-		nodes = append(nodes, OwnRedisWith(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000",
-			"--cluster-require-full-coverage", "no"))
+		bus, err := local.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, OwnRedisWith(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
+			"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"))
+		buses = append(buses, bus)
 	}
 	const slots = 16384
+	host, port, _ := net.SplitHostPort(nodes[0].Addr)
 	for i, n := range nodes {
-		await(t, "a node takes its slots", func(ctx context.Context) error {
-			return ask(n.Addr, func(c *redis.Client) error {
-				host, port, _ := net.SplitHostPort(nodes[0].Addr)
-				return errors.Join(c.ClusterMeet(ctx, host, port).Err(),
-					c.ClusterAddSlotsRange(ctx, slots*i/masters, slots*(i+1)/masters-1).Err())
-			})
+		err := ask(n.Addr, func(c *redis.Client) error {
+			return errors.Join(c.Do(t.Context(), "cluster", "meet", host, port, buses[0]).Err(),
+				c.ClusterAddSlotsRange(t.Context(), slots*i/masters, slots*(i+1)/masters-1).Err())
 		})
+		if err != nil {
+			t.Fatalf("joining the cluster: %v", err)
+		}
 	}
 	for _, n := range nodes {
 		await(t, "the cluster is whole", func(ctx context.Context) error {
