@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 
 	"pusher/internal/config"
 )
@@ -19,6 +20,7 @@ type line struct {
 	conns    map[net.Conn]bool         // guarded by mu; both sides of every connection
 	open     chan struct{}             // guarded by mu; closed while bytes pass
 	lose     func(request []byte) bool // guarded by mu; says of which requests the answer is lost, with the connection
+	slow     time.Duration             // guarded by mu; how late each answer comes
 }
 
 // newLine opens a line that ends with the test.
@@ -34,6 +36,7 @@ func newLine(t *testing.T, upstream string) *line {
 	serving.Go(func() { l.serve(&serving) })
 	t.Cleanup(func() {
 		_ = l.Close()
+		l.delay(0)
 		l.fill()
 		l.cut()
 		serving.Wait()
@@ -74,6 +77,25 @@ func (l *line) losing(which func(request []byte) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lose = which
+}
+
+// delay makes each answer come late from now on; 0 lets out at once what waits.
+func (l *line) delay(slow time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.slow = slow
+}
+
+// late waits as long as an answer is delayed.
+func (l *line) late() {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		l.mu.Lock()
+		over := time.Since(began) >= l.slow
+		l.mu.Unlock()
+		if over {
+			return
+		}
+	}
 }
 
 func (l *line) serve(all *sync.WaitGroup) {
@@ -155,6 +177,7 @@ func (c *connection) answers() {
 	for {
 		n, err := c.server.Read(buffer)
 		c.through(nil)
+		c.line.late()
 		c.mu.Lock()
 		lost := c.lost
 		c.mu.Unlock()
