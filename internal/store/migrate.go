@@ -31,7 +31,8 @@ func MigrateDown(ctx context.Context, url string) ([]Migration, error) {
 	})
 }
 
-// MigrationStatus lists all migrations, oldest first.
+// MigrationStatus lists all migrations, oldest first. It takes no lock: every start and every pass asks, through a
+// transaction pooler too, where a session's lock would stay behind and hang whoever asks next.
 func MigrationStatus(ctx context.Context, url string) ([]Migration, error) {
 	provider, done, err := schema(url)
 	if err != nil {
@@ -49,10 +50,15 @@ func MigrationStatus(ctx context.Context, url string) ([]Migration, error) {
 	return list, nil
 }
 
-// migrate runs one direction; it returns what was done even when a later step failed.
+// migrate runs one direction; it returns what was done even when a later step failed. A session lock makes concurrent
+// migrations take turns, so migrations need a direct connection, not one through a transaction pooler.
 func migrate(ctx context.Context, url, what string,
 	run func(*goose.Provider, context.Context) ([]*goose.MigrationResult, error)) ([]Migration, error) {
-	provider, done, err := schema(url)
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return nil, fmt.Errorf("preparing the schema lock: %w", err)
+	}
+	provider, done, err := schema(url, goose.WithSessionLocker(locker))
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +74,8 @@ func migrate(ctx context.Context, url, what string,
 	return list, nil
 }
 
-// schema opens goose on a connection pool of its own; done closes it. A session lock makes concurrent migrations
-// take turns, so migrations need a direct connection, not one through a transaction pooler.
-func schema(url string) (provider *goose.Provider, done func(), err error) {
+// schema opens goose on a connection pool of its own; done closes it.
+func schema(url string, options ...goose.ProviderOption) (provider *goose.Provider, done func(), err error) {
 	cc, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading postgres.url: %w", err)
@@ -78,13 +83,9 @@ func schema(url string) (provider *goose.Provider, done func(), err error) {
 	if cc.ConnectTimeout <= 0 {
 		cc.ConnectTimeout = defaultConnectTimeout
 	}
-	locker, err := lock.NewPostgresSessionLocker()
-	if err != nil {
-		return nil, nil, fmt.Errorf("preparing the schema lock: %w", err)
-	}
 	db := stdlib.OpenDB(*cc)
 	provider, err = goose.NewProvider(goose.DialectPostgres, db, migrations.FS,
-		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+		append(options, goose.WithDisableGlobalRegistry(true))...)
 	if err != nil {
 		_ = db.Close()
 		return nil, nil, fmt.Errorf("reading migrations: %w", err)
