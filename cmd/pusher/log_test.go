@@ -107,7 +107,7 @@ func TestLogShowOfNothingExits1(t *testing.T) {
 	}
 }
 
-func TestLogOfADatabaseWithoutSchemaSaysWhatToDo(t *testing.T) {
+func TestLogOfADatabaseWithoutSchemaNamesTheCommand(t *testing.T) {
 	t.Parallel()
 	s := onServices(t)
 	s.postgres = testbed.EmptyPostgres(t)
