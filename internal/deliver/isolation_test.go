@@ -73,3 +73,39 @@ func TestWhatWaitsLongerThanALeaseForASlotIsGivenBack(t *testing.T) {
 		}
 	})
 }
+
+func TestNobodyWaitsAtAStuckChannelUntilItAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := newWorld().config()
+		cfg.Waiting = 3 // one of them for sms
+		s := newShares(cfg)[push.SMS]
+		enter := func() (ok bool, took time.Duration) {
+			began := time.Now()
+			ok = s.enter(t.Context(), 1)
+			return ok, time.Since(began)
+		}
+		for i, want := range []struct {
+			ok   bool
+			took time.Duration
+		}{{true, 0}, {false, shareWait}, {false, 0}} {
+			if ok, took := enter(); ok != want.ok || took != want.took {
+				t.Errorf("entering %d: %t after %v, want %t after %v", i, ok, took, want.ok, want.took)
+			}
+		}
+		s.heard(&push.Failure{Class: push.Ambiguous})
+		s.heard(&push.Failure{Class: push.NotSent, Unsent: true})
+		if _, took := enter(); took != 0 {
+			t.Errorf("waited %v for a provider that answers nothing", took)
+		}
+		s.heard(&push.Failure{Class: push.Throttled})
+		if ok, took := enter(); ok || took != shareWait {
+			t.Errorf("entering: %t after %v, want to wait for a provider that answers", ok, took)
+		}
+		s.room.Release(1)
+		s.bytes.Release(1)
+		if ok, _ := enter(); !ok {
+			t.Error("there is room at a stuck channel, and nobody may take it")
+		}
+	})
+}

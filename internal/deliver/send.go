@@ -60,6 +60,9 @@ func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Re
 			return push.Result{}, false
 		}
 		accepted, err := t.call(message)
+		if s := t.d.shares[t.del.Action]; s != nil {
+			s.heard(err)
+		}
 		if err == nil {
 			return t.accepted(row, accepted), true
 		}

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -12,8 +13,8 @@ import (
 // codeBusy is the error code of a delivery that its channel had no room for.
 const codeBusy = "channel_busy"
 
-// shareWait is how long a delivery waits for its channel's part of the room. A provider that is merely slow is waited
-// for; the wait bounds what one that hangs can take from the others.
+// shareWait is how long a delivery waits for its channel's part of the room: a provider that is merely slow is waited
+// for. Once somebody has waited in vain nobody does, until the provider answers a request.
 const shareWait = time.Second
 
 // share is what one channel may hold of the whole, so that a provider that hangs, trickles or refuses holds back its
@@ -24,6 +25,39 @@ type share struct {
 	room  *semaphore.Weighted // deliveries that wait for a slot or are being sent
 	bytes *semaphore.Weighted // of their records
 	most  int64               // the size of bytes
+	stuck atomic.Bool         // somebody waited in vain, and no request has been answered since
+}
+
+// enter takes a delivery in whose record has that many bytes; false: there was no room in time.
+func (s *share) enter(ctx context.Context, size int64) bool {
+	if s.stuck.Load() {
+		return s.room.TryAcquire(1) && s.holds(s.bytes.TryAcquire(size))
+	}
+	ctx, cancel := context.WithTimeout(ctx, shareWait)
+	defer cancel()
+	entered := s.room.Acquire(ctx, 1) == nil && s.holds(s.bytes.Acquire(ctx, size) == nil)
+	if !entered {
+		s.stuck.Store(true)
+	}
+	return entered
+}
+
+// holds gives the place back when there are no bytes to go with it.
+func (s *share) holds(bytes bool) bool {
+	if !bytes {
+		s.room.Release(1)
+	}
+	return bytes
+}
+
+// heard notes how a request ended: a provider that answers is worth waiting for.
+func (s *share) heard(err error) {
+	if err != nil {
+		if f := push.FailureOf(err); f.Class == push.Ambiguous || f.Unsent {
+			return
+		}
+	}
+	s.stuck.Store(false)
 }
 
 // newShares parts the whole among the channels that have a provider. The inbox has none, and needs no share.
@@ -58,13 +92,7 @@ func (t *turn) share() (leave func(), ok bool) {
 		return func() {}, true
 	}
 	size := min(t.size, s.most) // one alone always fits
-	ctx, cancel := context.WithTimeout(t.d.open, shareWait)
-	defer cancel()
-	if s.room.Acquire(ctx, 1) != nil {
-		return nil, false
-	}
-	if s.bytes.Acquire(ctx, size) != nil {
-		s.room.Release(1)
+	if !s.enter(t.d.open, size) {
 		return nil, false
 	}
 	return func() { s.room.Release(1); s.bytes.Release(size) }, true
