@@ -226,8 +226,12 @@ func (t *turn) undoLost() *ending {
 }
 
 // notMine follows the row of an intent that was not granted: another claim is sending (rule I4, the message is kept),
-// or the row says what the key must say (rule K1).
+// or the row says what the key must say (rule K1). Our own attempt, swept to unknown while its intent's answer was lost,
+// never left this process: it is undone like any other of which nothing left (rule U1, hole H13).
 func (t *turn) notMine(row push.Row) ending {
+	if row.Status == push.Unknown && row.Owner == t.owner {
+		return t.finish(t.undo(row))
+	}
 	if row.HeldByOther(t.owner) {
 		t.release()
 		if t.elsewhere(row) {

@@ -115,6 +115,24 @@ func TestRuleI9IntentIsRepeatedUntilAnswered(t *testing.T) {
 	}
 }
 
+// The intent lands, its answer is lost for so long that the row is swept: nothing has left, so nobody is in doubt.
+func TestHoleH13OwnAttemptSweptBeforeItsIntentIsAnsweredIsUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["intend"], w.landed = 2, true
+	w.takeOver = func(row *push.Row) { row.Status = push.Unknown }
+	if err := handle(t, w.start(t, w.config()), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.row(t).Status; got != push.Failed || len(w.sent) != 0 {
+		t.Errorf("row is %s after %d sends, want failed, due again, without one", got, len(w.sent))
+	}
+	undo, release := slices.Index(w.calls, "undo"), slices.Index(w.calls, "release")
+	if undo < 0 || release < undo {
+		t.Errorf("calls = %v, want the row undone before the key is released", w.calls)
+	}
+}
+
 func TestRuleU2QuiesceWithAnIntentInDoubt(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -34,7 +34,7 @@ func (l *Log) Intend(in Intent) *Row {
 func (l *Log) UndoLost(in Intent) *Row {
 	l.open(in, push.Failed)
 	r := l.asked(in)
-	if r != nil && (r.Status == push.Queued && in.asks(r) || r.Status == push.Sending && r.Owner == in.Owner) {
+	if r != nil && (r.Status == push.Queued && in.asks(r) || in.owns(r)) {
 		l.giveBack(r)
 	}
 	return r
@@ -50,6 +50,11 @@ func (l *Log) asked(in Intent) *Row {
 
 // asks reports whether the intent is for just the attempt for which the row is queued.
 func (in Intent) asks(r *Row) bool { return in.Retry != nil && in.Retry.Attempt == r.Attempt }
+
+// owns reports whether the row is this intent's own attempt, swept to unknown or not.
+func (in Intent) owns(r *Row) bool {
+	return (r.Status == push.Sending || r.Status == push.Unknown) && r.Owner == in.Owner
+}
 
 // open begins the next round, if the row is absent and a main message asks: rule I1, and U2 with its own status.
 func (l *Log) open(in Intent, status push.Status) {

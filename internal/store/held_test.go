@@ -48,6 +48,12 @@ func TestU2TombstoneOfALostIntent(t *testing.T) {
 		{"queued, an attempt in doubt", func(c change) { r.queue(t, r.record(t, r.intend(t, "w0", c), push.Ambiguous)) },
 			retry(2), "unknown(,2)", "unknown(,2)"},
 		{"the intent landed", func(c change) { r.intend(t, "w1", c) }, func(*push.Intent) {}, "failed(w1,1)", "failed(w1,1)"},
+		{"the intent landed and was swept", func(c change) {
+			row := r.intend(t, "w1", c)
+			if _, err := r.db.Exec(t.Context(), `UPDATE push_log SET status = 'unknown', lease_until = NULL WHERE id = $1`, row.ID); err != nil {
+				t.Fatal(err)
+			}
+		}, func(*push.Intent) {}, "failed(w1,1)", "failed(w1,1)"},
 		{"another owner's sending", func(c change) { r.intend(t, "w0", c) }, func(*push.Intent) {}, "sending(w0,1)", "sending(w0,1)"},
 		{"a later attempt is queued", func(c change) { r.queue(t, r.record(t, r.intend(t, "w0", c), push.NotSent)) }, retry(1),
 			"queued(,2)", "queued(,2)"},

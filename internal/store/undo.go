@@ -7,19 +7,19 @@ import (
 )
 
 // buryRows takes back what an intent with a lost answer may have done, and leaves what defeats it should it still
-// arrive (rule U2): the queued attempt it names and its own sending become failed, due now; an earlier ambiguous
-// attempt keeps them unknown.
+// arrive (rule U2): the queued attempt it names and its own sending, swept to unknown or not, become failed, due now; an
+// earlier ambiguous attempt keeps them unknown.
 const buryRows = `
 WITH held AS (
 	SELECT l.id FROM ` + asked + ` JOIN push_log l ON ` + found + `
-	WHERE (l.status = 'queued' AND l.attempt = q.attempt) OR (l.status = 'sending' AND l.owner = q.me)
+	WHERE (l.status = 'queued' AND l.attempt = q.attempt) OR (l.status IN ('sending', 'unknown') AND l.owner = q.me)
 	ORDER BY l.id FOR NO KEY UPDATE OF l
 )
 UPDATE push_log l SET
 	status = CASE WHEN l.ambiguous_since IS NULL THEN 'failed' ELSE 'unknown' END,
 	next_attempt_at = CASE WHEN l.ambiguous_since IS NULL THEN now() END,
-	outcome = CASE WHEN l.status = 'sending' THEN 'undone' END,
-	finished_at = CASE WHEN l.status = 'sending' THEN now() END,
+	outcome = CASE WHEN l.status <> 'queued' THEN 'undone' END,
+	finished_at = CASE WHEN l.status <> 'queued' THEN now() END,
 	lease_until = NULL,
 	updated_at = now()
 FROM held h WHERE l.id = h.id`
