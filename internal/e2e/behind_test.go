@@ -92,7 +92,8 @@ func TestFieldReport04_BrokerRestartUnderLoad(t *testing.T) {
 	time.Sleep(time.Until(down.Add(8 * time.Second)))
 	broker.Start()
 	began := time.Now()
-	s.write(event(n, `"actions":["sms"],`))
+	one := []push.Record{{Origin: push.Origin{Topic: s.cfg.Kafka.Topic}, Value: []byte(event(n, `"actions":["sms"],`))}}
+	s.eventually("the partition has its leader again", func() bool { return s.written.Publish(t.Context(), one) == nil })
 	s.sentInTheEnd(n + 1)
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("reading again took %v", took)

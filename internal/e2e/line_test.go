@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"sync"
@@ -217,4 +218,10 @@ func everyNth(nth int, texts ...string) func([]byte) bool {
 		}
 		return false
 	}
+}
+
+// oneIn picks each request that contains one of the texts with the chance of one in n.
+func oneIn(n int, texts ...string) func([]byte) bool {
+	about := everyNth(1, texts...)
+	return func(request []byte) bool { return about(request) && rand.IntN(n) == 0 }
 }
