@@ -26,6 +26,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // these tests wait more than they work
 	testbed.Main(m, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(programsDir())
 		os.Exit(code)
