@@ -16,13 +16,13 @@ import (
 func TestWatchdogKeepsALongSend(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, 1)
-	s.cfg.Dedup.Lease, s.cfg.Channels.SMS.Timeout = 4*time.Second, 3900*time.Millisecond
-	s.faults(provider.Fault{Kind: provider.Latency, Delay: provider.Duration(3500 * time.Millisecond)})
+	s.cfg.Dedup.Lease, s.cfg.Channels.SMS.Timeout = 8*time.Second, 6*time.Second
+	s.faults(provider.Fault{Kind: provider.Latency, Delay: provider.Duration(5 * time.Second)})
 	_, stop := s.run()
 	s.write(event(1, `"actions":["sms"],`))
 	s.eventually("it is out", func() bool { return s.sandbox.Requests(provider.Aliyun, provider.CallSend) == 1 })
 	s.eventually("the row is renewed", func() bool {
-		return s.number(`SELECT count(*) FROM push_log WHERE lease_until > intent_at + interval '5 s'`) == 1
+		return s.number(`SELECT count(*) FROM push_log WHERE lease_until > intent_at + interval '9 s'`) == 1
 	})
 	s.write(event(1, `"actions":["sms"],`)) // a duplicate, while the first is out
 	s.settled(1, push.Sent)
