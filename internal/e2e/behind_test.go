@@ -152,17 +152,23 @@ func stopInTheHole(t *testing.T, broker string, l *line) {
 	s.faults(provider.Fault{Kind: provider.Latency, Delay: provider.Duration(time.Second)})
 	_, stop := s.runOn(s.through(l))
 	s.write(event(1, ""), event(2, ""))
-	s.eventually("both are at the providers", func() bool { return s.sandbox.Requests(provider.WeChat, provider.CallSend) == 2 })
+	s.eventually("all is out", func() bool { return s.number(`SELECT count(*) FROM push_log WHERE status IN ('sending', 'sent')`) == 6 })
+	s.eventually("all are at the providers", func() bool {
+		return s.sandbox.Requests(provider.WeChat, provider.CallSend)+s.sandbox.Requests(provider.Aliyun, provider.CallSend) == 4
+	})
 	l.dig()
 	began := time.Now()
 	stop()
 	if took := time.Since(began); took > s.cfg.Worker.Grace+4*time.Second {
 		t.Errorf("the end took %v, the grace is %v", took, s.cfg.Worker.Grace)
 	}
-	s.settled(6, push.Sent) // what was out was finished and written all the same
+	if got := s.number(`SELECT count(*) FROM push_log WHERE status IN ('sending', 'unknown')`); got != 0 {
+		t.Errorf("the log says %v: what was out was not finished", s.statuses())
+	}
 	l.fill()
 	s.run()
 	s.caughtUp() // the records come again, and end as duplicates
+	s.sentInTheEnd(6)
 	s.accepted(4)
 }
 
