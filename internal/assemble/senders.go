@@ -27,45 +27,58 @@ func (p *Pusher) channels(client redis.UniversalClient) (map[push.Action]deliver
 			if _, made := channels[action]; made {
 				continue
 			}
-			sender, err := p.sender(action, client)
+			senders, err := p.senders(action, client)
 			if err != nil {
 				return nil, fmt.Errorf("making the channel %s: %w", action, err)
 			}
 			channels[action] = deliver.Channel{
-				Sender: sender, Timeout: timeout(p.cfg, action), ResendWithin: p.cfg.Channels.WeChat.ResendWithin,
+				Senders: senders, Timeout: timeout(p.cfg, action), ResendWithin: p.cfg.Channels.WeChat.ResendWithin,
 			}
 		}
 	}
 	return channels, nil
 }
 
-// sender makes the sender of one channel. Of the SMS providers it is the first: which one sends is decided once.
-func (p *Pusher) sender(action push.Action, client redis.UniversalClient) (deliver.Sender, error) {
-	switch {
-	case action == push.Notify:
-		return Notify(p.cfg)
-	case action == push.WeChat:
+// senders makes the senders of one channel, in order of preference.
+func (p *Pusher) senders(action push.Action, client redis.UniversalClient) ([]deliver.Sender, error) {
+	switch action {
+	case push.Notify:
+		inbox, err := Notify(p.cfg)
+		return []deliver.Sender{channels.Free{Plain: inbox}}, err
+	case push.WeChat:
 		s, err := WeChat(p.cfg, dedup.NewRation(client, forcedTokens()))
-		return closing(p, s, err)
-	case p.cfg.Channels.SMS.Providers[0] == config.ProviderTencent:
+		one, err := closing(p, s, err)
+		return []deliver.Sender{one}, err
+	case push.SMS:
+	}
+	var list []deliver.Sender
+	for _, name := range p.cfg.Channels.SMS.Providers {
+		one, err := p.smsSender(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// smsSender makes the sender of one SMS provider.
+func (p *Pusher) smsSender(name string) (deliver.Sender, error) {
+	if name == config.ProviderTencent {
 		s, err := Tencent(p.cfg)
 		return closing(p, s, err)
-	default:
-		s, err := Aliyun(p.cfg)
-		return closing(p, s, err)
 	}
+	s, err := Aliyun(p.cfg)
+	return closing(p, s, err)
 }
 
 // closing puts the gate before a sender of a provider and makes both close with the pusher.
-func closing[S interface {
-	deliver.Sender
-	Close()
-}](p *Pusher, sender S, err error) (deliver.Sender, error) {
+func closing[S channels.Sender](p *Pusher, sender S, err error) (deliver.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
 	p.closers.add(sender.Provider(), func(context.Context) error { sender.Close(); return nil })
-	return channels.NewGate(sender, time.Now), nil
+	return channels.Free{Plain: channels.NewGate(sender, time.Now)}, nil
 }
 
 // timeout is that of one request.

@@ -23,6 +23,7 @@ const (
 type Sender interface {
 	Send(ctx context.Context, m push.Message) (push.Acceptance, error)
 	Provider() string
+	Serves(bizType string) bool
 	Close()
 }
 
@@ -53,6 +54,22 @@ func NewGate(sender Sender, now func() time.Time) *Gate {
 
 // Provider is the sender's.
 func (g *Gate) Provider() string { return g.sender.Provider() }
+
+// Serves is the sender's.
+func (g *Gate) Serves(bizType string) bool { return g.sender.Serves(bizType) }
+
+// Healthy reports whether a message of the push would pass now. When the wait of a stop is over it says yes: else
+// nobody would come to probe.
+func (g *Gate) Healthy(bizType string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, what := range concerns(push.Message{BizType: bizType}) {
+		if s := g.stops[what]; s != nil && g.now().Before(s.until) {
+			return false
+		}
+	}
+	return true
+}
 
 // Close closes the sender.
 func (g *Gate) Close() { g.sender.Close() }

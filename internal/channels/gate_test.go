@@ -24,8 +24,9 @@ func (s *scripted) Send(context.Context, push.Message) (push.Acceptance, error) 
 	return push.Acceptance{Provider: "p"}, s.err
 }
 
-func (s *scripted) Provider() string { return "p" }
-func (s *scripted) Close()           {}
+func (s *scripted) Provider() string   { return "p" }
+func (s *scripted) Serves(string) bool { return true }
+func (s *scripted) Close()             {}
 
 func (s *scripted) answer(err error) {
 	s.mu.Lock()
@@ -54,6 +55,28 @@ func (g *gated) send(n int, bizType string) (err error, calls int) { //nolint:re
 		_, err = g.Send(context.Background(), push.Message{BizType: bizType})
 	}
 	return err, g.sender.calls - before
+}
+
+// While a stop waits its sender is passed over; when the wait is over somebody must come to probe, and only one.
+func TestHealthIsWhetherAMessageWouldPass(t *testing.T) {
+	t.Parallel()
+	g := newGated()
+	healthy := func(want bool) {
+		t.Helper()
+		if got := g.Healthy("viewed"); got != want {
+			t.Errorf("healthy %t, want %t", got, want)
+		}
+	}
+	healthy(true)
+	g.sender.answer(&push.Failure{Class: push.Account, Scope: push.ScopeAccount, Wait: time.Minute})
+	_, _ = g.send(1, "viewed")
+	healthy(false)
+	g.at = g.at.Add(time.Minute)
+	healthy(true)
+	if g.shut(push.Message{BizType: "viewed"}) != nil {
+		t.Fatal("the probe was kept back")
+	}
+	healthy(false)
 }
 
 func TestGateShutsForWhatAStopConcerns(t *testing.T) {

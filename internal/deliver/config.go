@@ -37,7 +37,7 @@ type Config struct {
 
 // Channel is what the pipeline knows of one channel.
 type Channel struct {
-	Sender       Sender
+	Senders      []Sender      // in order of preference; one for most channels
 	Timeout      time.Duration // of one request
 	ResendWithin time.Duration // Windowed channels: repeats of an ambiguous attempt, from its first intent
 }

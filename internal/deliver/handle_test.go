@@ -23,7 +23,7 @@ func TestHandleBlocksWhileThereIsNoRoom(t *testing.T) {
 			w.fail["claim"] = 0
 			cfg := w.config()
 			narrow(&cfg)
-			cfg.Channels[push.SMS] = Channel{Sender: gated{channel{w}, gate}, Timeout: time.Second}
+			cfg.Channels[push.SMS] = Channel{Senders: []Sender{gated{channel{w}, gate}}, Timeout: time.Second}
 			d := w.start(t, cfg)
 			done := make(chan error, 2)
 			if err := d.Handle(t.Context(), record("sms"), func(err error) { done <- err }); err != nil {

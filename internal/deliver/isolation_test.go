@@ -39,7 +39,7 @@ func TestAHangingProviderHoldsBackItsOwnChannelOnly(t *testing.T) {
 		w := newWorld()
 		cfg := w.config() // 16 waiting: 5 of them for sms
 		cfg.Pushes["viewed"] = Push{Rule: cfg.Pushes["viewed"].Rule, Actions: []push.Action{push.SMS, push.WeChat, push.Notify}}
-		cfg.Channels[push.SMS] = Channel{Sender: slow{channel{w}, 20 * time.Second}, Timeout: time.Second}
+		cfg.Channels[push.SMS] = Channel{Senders: []Sender{slow{channel{w}, 20 * time.Second}}, Timeout: time.Second}
 		d := w.start(t, cfg)
 		began := time.Now()
 		stuck := feed(t, d, "sms", 0, 30)
@@ -61,7 +61,7 @@ func TestWhatWaitsLongerThanALeaseForASlotIsGivenBack(t *testing.T) {
 		w := newWorld()
 		cfg := w.config()
 		cfg.InFlight, cfg.Lease = 1, 5*time.Second
-		cfg.Channels[push.SMS] = Channel{Sender: slow{channel{w}, 20 * time.Second}, Timeout: time.Second}
+		cfg.Channels[push.SMS] = Channel{Senders: []Sender{slow{channel{w}, 20 * time.Second}}, Timeout: time.Second}
 		d := w.start(t, cfg)
 		await(t, feed(t, d, "sms", 0, 2))
 		row := map[push.Status]int{}

@@ -30,10 +30,25 @@ type Results interface {
 	Renew(ctx context.Context, held []push.Held) []push.KeyAnswer
 }
 
-// Sender sends one message through one provider. Its error is a *push.Failure, or is read as ambiguous.
+// Sender is one provider of a channel, with what holds it back.
 type Sender interface {
-	Send(ctx context.Context, m push.Message) (push.Acceptance, error)
+	// Provider is its name in the push log.
 	Provider() string
+	// Serves reports whether it has a template for the push.
+	Serves(bizType string) bool
+	// Enter waits, as long as ctx allows, for the permission to make one request: the provider's rate over all
+	// instances, its limit of requests out at once, its breaker. leave is called exactly once with how the request ended:
+	// nil for accepted, push.ErrNotMade when none was made. A refusal is a *push.Failure with Unsent: it names the wait
+	// after which it is worth trying again.
+	Enter(ctx context.Context, m push.Message) (leave func(err error), err error)
+	// Send makes the request. Its error is a *push.Failure, or is read as ambiguous.
+	Send(ctx context.Context, m push.Message) (push.Acceptance, error)
+}
+
+// Health is what a Sender may say of itself before it is chosen: whether it would take a new message of this push now,
+// its breaker closed and nothing stopped for it. A Sender that says nothing is healthy.
+type Health interface {
+	Healthy(bizType string) bool
 }
 
 // Meter counts what happened.

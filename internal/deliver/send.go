@@ -46,20 +46,30 @@ func (t *turn) send(row push.Row) (push.Row, bool) {
 	}
 }
 
-// try makes one attempt. Proof that nothing left is tried again at once a few times, each behind its own fence. It
-// reports false when the fence is closed and nothing left: the caller undoes the row (rule U1). What waited too long
-// for a slot is given back to its schedule.
+// try makes one attempt. Proof that nothing left is tried again at once a few times, each behind its own permission and
+// fence. It reports false when nothing left and the caller is to undo the row (rule U1): the fence is closed, or the
+// process is to stop. What waited too long for a slot is given back to its schedule.
 func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Result, bool) {
 	leave, ok := t.slot()
 	if !ok {
 		return t.crowded(row), !t.d.isStopping()
 	}
 	defer leave()
+	via := t.d.cfg.Channels[t.del.Action].named(row.Provider)
+	if via == nil {
+		return t.failed(row, noSender()), true
+	}
 	for n := 0; ; n++ {
+		leave, refused := t.enter(via, message)
+		if refused != nil {
+			return t.failed(row, refused), !t.d.isStopping()
+		}
 		if fault.At(fault.Fence) != nil || !t.fence(row, asked) {
+			leave(push.ErrNotMade)
 			return push.Result{}, false
 		}
-		accepted, err := t.call(message)
+		accepted, err := t.call(via, message)
+		leave(err)
 		if s := t.d.shares[t.del.Action]; s != nil {
 			s.heard(err)
 		}
@@ -74,6 +84,27 @@ func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Re
 			return push.Result{}, false
 		}
 	}
+}
+
+// enter asks the sender for the permission to make one request. It is waited for as long as the lease leaves time for
+// the request itself; an error that nobody classified is a refusal like any other, since nothing left.
+func (t *turn) enter(via Sender, message push.Message) (leave func(error), refused *push.Failure) {
+	ctx, cancel := context.WithTimeout(t.d.open, t.lease.left()-t.d.cfg.Channels[t.del.Action].Timeout)
+	defer cancel()
+	leave, err := via.Enter(ctx, message)
+	if err == nil {
+		return leave, nil
+	}
+	refused = push.FailureOf(err)
+	if refused.Class == push.Ambiguous {
+		refused = &push.Failure{Class: push.Throttled, Scope: push.ScopeChannel, Code: codeBusy, Unsent: true, Err: err}
+	}
+	return nil, refused
+}
+
+// noSender is the failure of a delivery whose channel, or whose provider, is no longer configured.
+func noSender() *push.Failure {
+	return &push.Failure{Class: push.Permanent, Code: "action_not_configured", Message: "the channel is no longer configured"}
 }
 
 // fence is the last look before a request leaves (rule F1): enough of the lease left for the timeout, of the window
@@ -94,12 +125,8 @@ func (t *turn) fence(row push.Row, asked time.Time) bool {
 }
 
 // call makes the request under the channel's timeout and measures it. A sender that panics may have sent.
-func (t *turn) call(message push.Message) (accepted push.Acceptance, err error) {
-	channel := t.d.cfg.Channels[t.del.Action]
-	if channel.Sender == nil {
-		return accepted, &push.Failure{Class: push.Permanent, Code: "action_not_configured", Message: "the channel is no longer configured"}
-	}
-	ctx, cancel := context.WithTimeout(t.d.life, channel.Timeout)
+func (t *turn) call(via Sender, message push.Message) (accepted push.Acceptance, err error) {
+	ctx, cancel := context.WithTimeout(t.d.life, t.d.cfg.Channels[t.del.Action].Timeout)
 	defer cancel()
 	t.d.held.sending.Add(1)
 	defer t.d.held.sending.Add(-1)
@@ -112,9 +139,9 @@ func (t *turn) call(message push.Message) (accepted push.Acceptance, err error) 
 		if err != nil {
 			class = push.FailureOf(err).Class
 		}
-		t.d.cfg.Meter.Attempt(t.del.Action, channel.Sender.Provider(), class, t.d.cfg.Now().Sub(began))
+		t.d.cfg.Meter.Attempt(t.del.Action, via.Provider(), class, t.d.cfg.Now().Sub(began))
 	}()
-	return sent(ctx, channel.Sender, message)
+	return sent(ctx, via, message)
 }
 
 // message says what to send. A retry, and the repeat of somebody else's attempt, send what the row remembers, not

@@ -174,7 +174,7 @@ func TestRetrySendsWhatTheRowRemembers(t *testing.T) {
 	w := newWorld()
 	id := push.Identity{BizType: "viewed", RuleVersion: "v1", DedupID: "1", Action: push.SMS}
 	w.rows[id.Key()] = &push.Row{
-		ID: 1, Round: 1, Attempt: 2, Status: push.Queued, Recipient: "+8613900139000",
+		ID: 1, Round: 1, Attempt: 2, Status: push.Queued, Recipient: "+8613900139000", Provider: "aliyun",
 		Event: []byte(`{"biz_type":"viewed","biz_id":1,"params":{"company":"the row's"}}`),
 	}
 	d := w.start(t, w.config())

@@ -27,8 +27,8 @@ func burst(t *testing.T, n int, takes time.Duration) (w *world, took time.Durati
 	w = newWorld()
 	cfg := w.config()
 	cfg.InFlight, cfg.Waiting = 8, 8
-	cfg.Channels[push.SMS] = Channel{Sender: slow{channel{w}, takes}, Timeout: time.Second}
-	cfg.Channels[push.WeChat] = Channel{Sender: channel{w}, Timeout: time.Second}
+	cfg.Channels[push.SMS] = Channel{Senders: []Sender{slow{channel{w}, takes}}, Timeout: time.Second}
+	cfg.Channels[push.WeChat] = Channel{Senders: []Sender{channel{w}}, Timeout: time.Second}
 	d := w.start(t, cfg)
 	began := time.Now()
 	done := make(chan error, n)

@@ -195,8 +195,8 @@ func (t *turn) newIntent() push.Intent {
 		Delivery: t.del, Owner: t.owner, Lease: t.d.cfg.Lease,
 		ResendWithin: channel.ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts, Worker: t.d.cfg.Worker,
 	}
-	if channel.Sender != nil {
-		intent.Provider = channel.Sender.Provider()
+	if via := channel.choose(t.del.BizType); via != nil {
+		intent.Provider = via.Provider()
 	}
 	if t.del.Retry == nil && t.del.Skip == "" {
 		to := addressOf(t.del.Action, t.del.Event.Recipient, t.d.cfg.PhoneRegion)

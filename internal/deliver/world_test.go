@@ -248,6 +248,12 @@ type channel struct{ *world }
 
 func (c channel) Provider() string { return c.provider }
 
+func (channel) Serves(string) bool { return true }
+
+func (channel) Enter(context.Context, push.Message) (leave func(error), err error) {
+	return func(error) {}, nil
+}
+
 func (c channel) Send(_ context.Context, m push.Message) (push.Acceptance, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -280,9 +286,9 @@ func (w *world) config() Config {
 		Backoff:       push.Backoff{MaxAttempts: 3, First: time.Second, Factor: 2, Max: time.Minute},
 		InlineRetries: 2,
 		Channels: map[push.Action]Channel{
-			push.SMS:    {Sender: c, Timeout: time.Second},
-			push.WeChat: {Sender: c, Timeout: time.Second, ResendWithin: 9 * time.Minute},
-			push.Notify: {Sender: c, Timeout: time.Second},
+			push.SMS:    {Senders: []Sender{c}, Timeout: time.Second},
+			push.WeChat: {Senders: []Sender{c}, Timeout: time.Second, ResendWithin: 9 * time.Minute},
+			push.Notify: {Senders: []Sender{c}, Timeout: time.Second},
 		},
 		PhoneRegion: "CN", HashKey: []byte("k"), Worker: "test", Meter: silent{}, Log: zerolog.Nop(), Now: time.Now,
 	}

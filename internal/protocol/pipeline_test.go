@@ -74,6 +74,12 @@ type counter struct{ sent atomic.Int32 }
 
 func (c *counter) Provider() string { return "provider" }
 
+func (*counter) Serves(string) bool { return true }
+
+func (*counter) Enter(context.Context, push.Message) (leave func(error), err error) {
+	return func(error) {}, nil
+}
+
 func (c *counter) Send(context.Context, push.Message) (push.Acceptance, error) {
 	c.sent.Add(1)
 	return push.Acceptance{Provider: "provider", MessageID: "m1"}, nil
@@ -107,7 +113,7 @@ func (w *world) pipeline(t *testing.T, c *clock, sender deliver.Sender, intents 
 		Lease: w.Lease, Window: w.Window, Call: 10 * time.Second,
 		Backoff: push.Backoff{MaxAttempts: w.MaxAttempts, First: time.Minute, Factor: 2, Max: time.Hour},
 		Channels: map[push.Action]deliver.Channel{
-			w.action: {Sender: sender, Timeout: w.SMS.Timeout, ResendWithin: w.ResendWithin},
+			w.action: {Senders: []deliver.Sender{sender}, Timeout: w.SMS.Timeout, ResendWithin: w.ResendWithin},
 		},
 		PhoneRegion: "CN", Worker: "test", Meter: silent{}, Log: zerolog.Nop(), Now: c.now,
 	}, w.keys, intents, results)

@@ -51,6 +51,9 @@ const (
 	ScopeAccount   Scope = "account"   // everything on this account
 )
 
+// ErrNotMade says that a request which had the permission to leave was never made.
+var ErrNotMade = errors.New("no request was made")
+
 // Failure is a send that was not accepted, classified once at the edge that met it.
 type Failure struct {
 	Class   Class

@@ -57,6 +57,12 @@ func (s *Sender) Variables(bizType string) []string {
 	return append(texts.title.Variables(), texts.body.Variables()...)
 }
 
+// Serves reports whether the push has a template here.
+func (s *Sender) Serves(bizType string) bool {
+	_, known := s.texts[bizType]
+	return known
+}
+
 // Provider is "inbox".
 func (s *Sender) Provider() string { return Provider }
 

@@ -97,6 +97,12 @@ func (s *Sender) Variables(bizType string) []string {
 	return names
 }
 
+// Serves reports whether the push has a template here.
+func (s *Sender) Serves(bizType string) bool {
+	_, known := s.templates[bizType]
+	return known
+}
+
 // Provider is "wechat".
 func (s *Sender) Provider() string { return Provider }
 
