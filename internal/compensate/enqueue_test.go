@@ -12,7 +12,7 @@ import (
 var errTooLarge = errors.New("message too large")
 
 // Field report 11: rows go out batch by batch, never one write a row.
-func TestField11RowsArePublishedInOneBatch(t *testing.T) {
+func TestFieldReport11_RowsArePublishedInOneBatch(t *testing.T) {
 	t.Parallel()
 	l := &log{requeue: [][]push.Poke{pokes(1, 300)}}
 	if _, err := newPass(l, nil).Run(context.Background()); err != nil {

@@ -16,7 +16,7 @@ var errAway = errors.New("broker away")
 
 // Field report 10b: the compensator dies after the re-queue, before the publication. The row is published once the
 // patience is over, for the same attempt.
-func TestField10ACrashBeforeThePublicationIsMadeGoodByQ2(t *testing.T) {
+func TestFieldReport10_ACrashBeforeThePublicationIsMadeGoodByQ2(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.end(t, s.begin(t, 1), push.NotSent, 0)
@@ -32,7 +32,7 @@ func TestField10ACrashBeforeThePublicationIsMadeGoodByQ2(t *testing.T) {
 }
 
 // Field report 10a: the record is written although the call failed. It comes again, for the same attempt.
-func TestField10AWriteThatLandsAfterItsErrorIsRepeatedForTheSameAttempt(t *testing.T) {
+func TestFieldReport10_AWriteThatLandsAfterItsErrorIsRepeatedForTheSameAttempt(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.end(t, s.begin(t, 1), push.NotSent, 0)
@@ -65,7 +65,7 @@ func TestARefusedPublicationFailsThePassAndLeavesTheRowsQueued(t *testing.T) {
 }
 
 // Field report 11: 300 rows take as many writes as batches, not as rows.
-func TestField11ThreeHundredRowsInOneQuickPass(t *testing.T) {
+func TestFieldReport11_ThreeHundredRowsInOneQuickPass(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.end(t, s.begin(t, 300), push.NotSent, 0)
@@ -79,7 +79,7 @@ func TestField11ThreeHundredRowsInOneQuickPass(t *testing.T) {
 }
 
 // Field report 12: two compensators overlap on a slow Kafka. They share the rows; each is published once.
-func TestField12OverlappingPassesShareTheWork(t *testing.T) {
+func TestFieldReport12_OverlappingPassesShareTheWork(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.end(t, s.begin(t, 500), push.NotSent, 0)
@@ -128,7 +128,7 @@ func (f publisherFunc) Publish(ctx context.Context, records []push.Record) error
 }
 
 // Field report 12: rows that a killed replica had locked are eligible again as soon as it is gone.
-func TestField12AKilledPassGivesItsRowsBack(t *testing.T) {
+func TestFieldReport12_AKilledPassGivesItsRowsBack(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.end(t, s.begin(t, 5), push.NotSent, 0)
@@ -152,7 +152,7 @@ func TestField12AKilledPassGivesItsRowsBack(t *testing.T) {
 
 // Field report 13: a provider that always refuses is called max_attempts times, then the delivery is dead, with one
 // letter, and nothing is published for it any more.
-func TestField13RetriesEnd(t *testing.T) {
+func TestFieldReport13_RetriesEnd(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	rows, calls := s.begin(t, 1), 0
@@ -178,7 +178,7 @@ func TestField13RetriesEnd(t *testing.T) {
 }
 
 // Field report 15: a message past its validity ends expired and is not sent; one without validity is.
-func TestField15LateIsWorseThanNever(t *testing.T) {
+func TestFieldReport15_LateIsWorseThanNever(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.end(t, s.begin(t, 2, func(e *push.Event) {

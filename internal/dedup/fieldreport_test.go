@@ -23,7 +23,7 @@ func deliver(t *testing.T, keys *Keys, n int) push.Grant {
 	return g
 }
 
-func TestFieldReport16aTheSecondDeliveryIsAQuietDuplicate(t *testing.T) {
+func TestFieldReport16a_TheSecondDeliveryIsAQuietDuplicate(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		keys := New(client, lease)
@@ -36,7 +36,7 @@ func TestFieldReport16aTheSecondDeliveryIsAQuietDuplicate(t *testing.T) {
 	})
 }
 
-func TestFieldReport16bScriptFlushBetweenTwoDeliveries(t *testing.T) {
+func TestFieldReport16b_ScriptFlushBetweenTwoDeliveries(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		keys := New(client, lease)
@@ -49,7 +49,7 @@ func TestFieldReport16bScriptFlushBetweenTwoDeliveries(t *testing.T) {
 	})
 }
 
-func TestFieldReport16cRedisRestartsEmpty(t *testing.T) {
+func TestFieldReport16c_RedisRestartsEmpty(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	keys := New(connect(t, Config{Addrs: []string{server.addr}}), lease)
@@ -65,7 +65,7 @@ func TestFieldReport16cRedisRestartsEmpty(t *testing.T) {
 	}
 }
 
-func TestFieldReport20NoKeyIsEverWithoutTTL(t *testing.T) {
+func TestFieldReport20_NoKeyIsEverWithoutTTL(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		keys := New(client, 700*time.Microsecond) // would be 0 ms if it were cut
@@ -91,7 +91,7 @@ func TestFieldReport20NoKeyIsEverWithoutTTL(t *testing.T) {
 	})
 }
 
-func TestFieldReport20TheNextHoldersClaimIsUntouchable(t *testing.T) {
+func TestFieldReport20_TheNextHoldersClaimIsUntouchable(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		short, keys := New(client, 20*time.Millisecond), New(client, lease)

@@ -176,7 +176,7 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestFieldReport21SlowRedisHonoursTheDeadline(t *testing.T) {
+func TestFieldReport21_SlowRedisHonoursTheDeadline(t *testing.T) {
 	t.Parallel()
 	options, err := Config{Addrs: []string{silent(t)}, Timeout: 10 * time.Second}.options()
 	if err != nil {

@@ -38,7 +38,7 @@ func untilAnswered(t *testing.T, lose *atomic.Bool, call func() []push.Answer) p
 	return one(t, call())
 }
 
-func TestI9AndField22FirstInsertWithoutAnswer(t *testing.T) {
+func TestFieldReport22_FirstInsertWithoutAnswerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	loseEither(t, func(t *testing.T, r rows, lose *atomic.Bool) {
 		t.Helper()
@@ -52,7 +52,7 @@ func TestI9AndField22FirstInsertWithoutAnswer(t *testing.T) {
 	})
 }
 
-func TestField22StatusChangeWithoutAnswer(t *testing.T) {
+func TestFieldReport22_StatusChangeWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	loseEither(t, func(t *testing.T, r rows, lose *atomic.Bool) {
 		t.Helper()
@@ -68,7 +68,7 @@ func TestField22StatusChangeWithoutAnswer(t *testing.T) {
 	})
 }
 
-func TestField22AttemptIncrementWithoutAnswer(t *testing.T) {
+func TestFieldReport22_AttemptIncrementWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	loseEither(t, func(t *testing.T, r rows, lose *atomic.Bool) {
 		t.Helper()
@@ -86,7 +86,7 @@ func TestField22AttemptIncrementWithoutAnswer(t *testing.T) {
 	})
 }
 
-func TestField22OppositeOrdersLoseNoUpdate(t *testing.T) {
+func TestFieldReport22_OppositeOrdersLoseNoUpdate(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	const deliveries, workers, turns = 200, 4, 8
@@ -142,7 +142,7 @@ func TestField22OppositeOrdersLoseNoUpdate(t *testing.T) {
 	}
 }
 
-func TestField23StatusNeverGoesBack(t *testing.T) {
+func TestFieldReport23_StatusNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	slow := r.intend(t, "w1")
@@ -158,7 +158,7 @@ func TestField23StatusNeverGoesBack(t *testing.T) {
 	r.must(t, fast.ID, before, "xmin") // neither status nor counters nor times
 }
 
-func TestField23FailureRetryAndSuccessStillWork(t *testing.T) {
+func TestFieldReport23_FailureRetryAndSuccessStillWork(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	row := r.record(t, r.intend(t, "w1"), push.NotSent)
@@ -170,7 +170,7 @@ func TestField23FailureRetryAndSuccessStillWork(t *testing.T) {
 	}
 }
 
-func TestField25TimesAreRealInEveryZone(t *testing.T) {
+func TestFieldReport25_TimesAreRealInEveryZone(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"UTC", "Asia/Shanghai", "America/Los_Angeles"} {
 		t.Run(zone, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 // Field report 24: a session's lock that a transaction pooler left behind hangs neither a start nor a pass, since both
 // only look at the schema.
-func TestField24LookingAtTheSchemaWaitsForNoLock(t *testing.T) {
+func TestFieldReport24_LookingAtTheSchemaWaitsForNoLock(t *testing.T) {
 	t.Parallel()
 	url := testbed.Postgres(t)
 	r := at(t, url, "")
@@ -37,7 +37,7 @@ func TestField24LookingAtTheSchemaWaitsForNoLock(t *testing.T) {
 
 // Field report 24: no statement of ours outlives its transaction. Only migrate, which needs a direct connection and
 // says so, takes a session's lock.
-func TestField24NoSessionScopedStatements(t *testing.T) {
+func TestFieldReport24_NoSessionScopedStatements(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob("*.go")
 	if err != nil || len(sources) == 0 {

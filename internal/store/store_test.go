@@ -68,7 +68,7 @@ func separator(url string) string {
 }
 
 // Field report 24: behind a transaction pooler no prepared statement may be relied on; the mode is the URL's choice.
-func TestField24EveryModeOfExecutionWorks(t *testing.T) {
+func TestFieldReport24_EveryModeOfExecutionWorks(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {

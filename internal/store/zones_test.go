@@ -11,7 +11,7 @@ import (
 
 // Field report 25: a row is due when its moment has come, whatever the zones of the database, of the session that
 // wrote the row, and of this process.
-func TestField25ARowIsDueAtItsMomentInEveryZone(t *testing.T) {
+func TestFieldReport25_ARowIsDueAtItsMomentInEveryZone(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"UTC", "Asia/Shanghai", "America/Los_Angeles"} {
 		t.Run(zone, func(t *testing.T) {
