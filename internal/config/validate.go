@@ -68,6 +68,10 @@ func (v *validator) tls(key string, t TLS) {
 	v.checkf(err == nil, key, "%v", err)
 }
 
+// Check finds what Load would refuse in a configuration that was made, or changed, by hand; nil for nothing, else an
+// *Error.
+func (c *Config) Check() error { return asError(c.validate()) }
+
 // validate finds every value out of its bounds and every contradiction.
 func (c *Config) validate() []Problem {
 	v := &validator{places: c.places}

@@ -47,7 +47,7 @@ func onKafka(t *testing.T, broker string, partitions int) *system {
 	options := testbed.Redis(t)
 	c.Redis.Addrs, c.Redis.DB = []string{options.Addr}, options.DB
 	c.Postgres.URL = config.Secret(testbed.Postgres(t))
-	c.Kafka.SessionTimeout = 6 * time.Second
+	c.Kafka.SessionTimeout, c.Worker.Grace = 6*time.Second, 5*time.Second
 	s := connect(t, c)
 	s.patient()
 	return s

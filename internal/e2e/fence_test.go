@@ -16,7 +16,7 @@ import (
 func TestWatchdogKeepsALongSend(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, 1)
-	s.cfg.Dedup.Lease, s.cfg.Channels.SMS.Timeout = 8*time.Second, 6*time.Second
+	s.cfg.Dedup.Lease, s.cfg.Channels.SMS.Timeout, s.odd = 8*time.Second, 6*time.Second, true // so that a renewal is certain
 	s.faults(provider.Fault{Kind: provider.Latency, Delay: provider.Duration(5 * time.Second)})
 	_, stop := s.run()
 	s.write(event(1, `"actions":["sms"],`))

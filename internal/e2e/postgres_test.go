@@ -35,11 +35,12 @@ func TestFieldReport22_ConnectionLostDuringCommit(t *testing.T) {
 	s.cfg.Dedup.Lease = 5 * time.Second // a message whose publication is not noted comes again after two of them
 	s.faults(provider.Fault{Each: 1, Kind: provider.Refuse, Code: "isp.SYSTEM_ERROR"})
 	l, through := s.postgresLine()
-	through.Channels.SMS.Timeout, through.Channels.Notify.Timeout = 2*time.Second, 2*time.Second
+	ch := &through.Channels
+	ch.Notify.Timeout, ch.SMS.Timeout, ch.WeChat.Timeout = 2*time.Second, 2*time.Second, 2*time.Second
 	var lost atomic.Int64
 	third := oneIn(3, "INSERT INTO push_log", "UPDATE push_log")
 	l.losing(func(request []byte) bool {
-		lose := lost.Load() < 30 && third(request) // then it may come to its end
+		lose := lost.Load() < 30 && third(request) // then all may come to their end
 		if lose {
 			lost.Add(1)
 		}

@@ -74,8 +74,9 @@ func TestFieldReport10b_12_CompensatorDiesAfterPublishing(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	s := refused(t, n)
-	s.cfg.Dedup.Lease = 2500 * time.Millisecond // the patience is two of them
-	s.cfg.Channels.SMS.Timeout = 2 * time.Second
+	s.cfg.Dedup.Lease = 4 * time.Second // the patience is two of them
+	ch := &s.cfg.Channels
+	ch.Notify.Timeout, ch.SMS.Timeout, ch.WeChat.Timeout = 2*time.Second, 2*time.Second, 2*time.Second
 	l, dying := s.postgresLine()
 	l.losing(func(request []byte) bool {
 		if everyNth(1, "SET published_at = now()")(request) && everyNth(1, "unnest($")(request) {

@@ -27,6 +27,7 @@ type ReceiptRule struct {
 	Provider  string   `json:"provider,omitempty"`  // empty: every provider
 	Recipient string   `json:"recipient,omitempty"` // as on the wire; empty: everybody
 	Code      string   `json:"code,omitempty"`      // failed, with this carrier's code
+	Then      string   `json:"then,omitempty"`      // another word after it: "delivered", or failed with this code
 	Early     bool     `json:"early,omitempty"`     // posted, and answered, before the send is answered
 	Delay     Duration `json:"delay,omitempty"`     // instead of Receipts.Delay
 	Times     int      `json:"times,omitempty"`     // posted so often [1]
@@ -139,18 +140,36 @@ func (p *poster) wait(delay Duration) bool {
 	}
 }
 
-// post posts one receipt as often as the rule says, each time until it is taken or the provider gives up.
+// post posts one receipt as often as the rule says, then its other word as often.
 func (p *poster) post(how Receipts, rule ReceiptRule, e Entry) {
-	for range rule.Times {
-		for try := range receiptTries {
-			if try > 0 && !p.wait(how.Retry) {
+	words := []string{rule.Code}
+	switch rule.Then {
+	case "":
+	case "delivered":
+		words = append(words, "")
+	default:
+		words = append(words, rule.Then)
+	}
+	for _, rule.Code = range words {
+		for range rule.Times {
+			if !p.untilTaken(how, rule, e) {
 				return
-			}
-			if p.once(how, rule, e) {
-				break
 			}
 		}
 	}
+}
+
+// untilTaken posts one receipt until it is taken or the provider gives up; false: the sandbox closes.
+func (p *poster) untilTaken(how Receipts, rule ReceiptRule, e Entry) bool {
+	for try := range receiptTries {
+		if try > 0 && !p.wait(how.Retry) {
+			return false
+		}
+		if p.once(how, rule, e) {
+			break
+		}
+	}
+	return true
 }
 
 // once posts one receipt once and reports whether it was taken.

@@ -75,13 +75,14 @@ func TestReceiptFollowsAnAcceptedSend(t *testing.T) {
 	h := newHook(t, "success")
 	box, access := telling(t, h, provider.Receipts{Token: "t", Rules: []provider.ReceiptRule{
 		{Recipient: "oFAILS", Code: "user_block"}, {Recipient: "oTWICE", Times: 2}, {Recipient: "oNEVER", Never: true},
+		{Recipient: "oMINDS", Code: "freq_limit", Then: "delivered"}, {Recipient: "oDOUBTS", Then: "freq_limit"},
 	}})
-	for i, openid := range []string{"oUSUAL", "oFAILS", "oTWICE", "oNEVER"} {
+	for i, openid := range []string{"oUSUAL", "oFAILS", "oTWICE", "oNEVER", "oMINDS", "oDOUBTS"} {
 		send(t, box, access, openid, strconv.Itoa(i))
 	}
-	until(t, "four receipts", func() bool { return box.Posted().Taken == 4 })
+	until(t, "eight receipts", func() bool { return box.Posted().Taken == 8 })
 	all := strings.Join(h.came(), "\n")
-	for said, n := range map[string]int{"oUSUAL": 1, "oFAILS": 1, "oTWICE": 2, "oNEVER": 0, "[success]": 3, "[failed:user block]": 1, "<MsgID>3487542469355618": 4} {
+	for said, n := range map[string]int{"oUSUAL": 1, "oFAILS": 1, "oTWICE": 2, "oNEVER": 0, "oMINDS": 2, "oDOUBTS": 2, "[success]": 5, "[failed:user block]": 1, "[failed:freq limit]": 2, "<MsgID>3487542469355618": 8} {
 		if got := strings.Count(all, said); got != n {
 			t.Errorf("%s is said %d times, want %d, in\n%s", said, got, n, all)
 		}
