@@ -47,6 +47,9 @@ func (p *Pusher) senders(action push.Action, client redis.UniversalClient) ([]de
 		return []deliver.Sender{channels.Free{Plain: inbox}}, err
 	case push.WeChat:
 		s, err := WeChat(p.cfg, dedup.NewRation(client, forcedTokens()))
+		if err == nil {
+			p.metrics.WatchToken(s.TokenAge)
+		}
 		one, err := closing(p, s, err)
 		return []deliver.Sender{one}, err
 	case push.SMS:
@@ -73,10 +76,14 @@ func (p *Pusher) smsSender(name string) (deliver.Sender, error) {
 }
 
 // closing puts the gate before a sender of a provider and makes both close with the pusher.
-func closing[S channels.Sender](p *Pusher, sender S, err error) (deliver.Sender, error) {
+func closing[S interface {
+	channels.Sender
+	Codes() []string
+}](p *Pusher, sender S, err error) (deliver.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.metrics.KnowCodes(sender.Provider(), sender.Codes())
 	p.closers.add(sender.Provider(), func(context.Context) error { sender.Close(); return nil })
 	return channels.Free{Plain: channels.NewGate(sender, time.Now)}, nil
 }

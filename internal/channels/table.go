@@ -3,6 +3,8 @@ package channels
 import (
 	"bufio"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,6 +99,9 @@ func parseClass(name string) (push.Class, bool) {
 	}
 	return push.Ambiguous, false
 }
+
+// Codes lists the codes of the table, sorted; a family is not among them.
+func (t *Table) Codes() []string { return slices.Sorted(maps.Keys(t.rows)) }
 
 // Failure is a refusal with this code and words, as the table reads it: by the full code, else by its family. An
 // unknown code may pass: not sent, with the code kept.

@@ -9,6 +9,9 @@ import (
 // batcher gathers single calls into batches. Nothing waits for a timer: an idle batcher sends a call at once, and
 // while its runners are out, further calls gather, so that batches grow with the load.
 type batcher[Q, A any] struct {
+	stage  string // names its spans
+	tracer Tracer // nil: nobody looks
+
 	calls chan call[Q, A]
 	do    func(context.Context, []Q) []A // answers item by item, in order
 	most  int                            // items a batch
@@ -18,19 +21,32 @@ type batcher[Q, A any] struct {
 type call[Q, A any] struct {
 	ask    Q
 	answer chan<- A
+	span   traced
 }
 
-func newBatcher[Q, A any](most int, limit time.Duration, do func(context.Context, []Q) []A) *batcher[Q, A] {
-	return &batcher[Q, A]{calls: make(chan call[Q, A], most), do: do, most: most, limit: limit}
+func newBatcher[Q, A any](
+	t Tracer, stage string, most int, limit time.Duration, do func(context.Context, []Q) []A,
+) *batcher[Q, A] {
+	return &batcher[Q, A]{stage: stage, tracer: t, calls: make(chan call[Q, A], most), do: do, most: most, limit: limit}
 }
 
-// ask hands one item over and waits for its answer. It gives up only while the item has not been taken into a
+// ask hands one item over and waits for its answer, a part of span. It gives up only while the item has not been taken into a
 // batch's queue: from then on the answer comes, bounded by the batch's limit, so that no write is left in doubt by
 // our own impatience.
-func (b *batcher[Q, A]) ask(ctx context.Context, q Q) (A, error) {
+func (b *batcher[Q, A]) ask(ctx context.Context, span traced, q Q) (A, error) {
+	if span.Span == nil {
+		return b.hand(ctx, span, q)
+	}
+	span = span.part(b.stage)
+	answer, err := b.hand(ctx, span, q)
+	span.end(said(answer, err))
+	return answer, err
+}
+
+func (b *batcher[Q, A]) hand(ctx context.Context, span traced, q Q) (A, error) {
 	answer := make(chan A, 1)
 	select {
-	case b.calls <- call[Q, A]{ask: q, answer: answer}:
+	case b.calls <- call[Q, A]{ask: q, answer: answer, span: span}:
 		return <-answer, nil
 	case <-ctx.Done():
 		var none A
@@ -77,6 +93,7 @@ func (b *batcher[Q, A]) flush(ctx context.Context, batch []call[Q, A]) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
+	defer batched(b.tracer, b.stage, batch).end(Facts{})
 	for i, a := range b.do(ctx, asks) {
 		batch[i].answer <- a
 	}

@@ -31,7 +31,7 @@ func (d *double) do(_ context.Context, asks []int) []int {
 
 func startBatcher(t *testing.T, most, runners int, d *double) *batcher[int, int] {
 	t.Helper()
-	b := newBatcher(most, time.Minute, d.do)
+	b := newBatcher(nil, "", most, time.Minute, d.do)
 	stop := make(chan struct{})
 	var crew sync.WaitGroup
 	b.start(t.Context(), &crew, stop, runners)
@@ -45,7 +45,7 @@ func TestBatcherAnswersEachCallItsOwn(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range 100 {
 		calls.Go(func() {
-			if got, err := b.ask(t.Context(), i); err != nil || got != 2*i {
+			if got, err := b.ask(t.Context(), traced{}, i); err != nil || got != 2*i {
 				t.Errorf("ask(%d) = %d, %v", i, got, err)
 			}
 		})
@@ -59,7 +59,7 @@ func TestBatcherGathersWhileABatchIsOut(t *testing.T) {
 	b := startBatcher(t, 50, 1, d)
 	var calls sync.WaitGroup
 	for i := range 41 {
-		calls.Go(func() { _, _ = b.ask(t.Context(), i) })
+		calls.Go(func() { _, _ = b.ask(t.Context(), traced{}, i) })
 		if i == 0 { // the first goes alone; the others gather behind it
 			waitFor(t, func() bool { d.mu.Lock(); defer d.mu.Unlock(); return len(d.sizes) == 1 })
 		}
@@ -78,7 +78,7 @@ func TestBatcherNeverExceedsItsMost(t *testing.T) {
 	b := startBatcher(t, 4, 1, d)
 	var calls sync.WaitGroup
 	for i := range 64 {
-		calls.Go(func() { _, _ = b.ask(t.Context(), i) })
+		calls.Go(func() { _, _ = b.ask(t.Context(), traced{}, i) })
 	}
 	calls.Wait()
 	for _, size := range d.sizes {
@@ -90,12 +90,12 @@ func TestBatcherNeverExceedsItsMost(t *testing.T) {
 
 func TestBatcherGivesUpOnlyBeforeTheQueue(t *testing.T) {
 	t.Parallel()
-	b := newBatcher(1, time.Minute, (&double{}).do) // no runner: the queue of 1 fills
+	b := newBatcher(nil, "", 1, time.Minute, (&double{}).do) // no runner: the queue of 1 fills
 	b.calls <- call[int, int]{answer: make(chan int, 1)}
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if _, err := b.ask(ctx, 1); !errors.Is(err, cause) {
+	if _, err := b.ask(ctx, traced{}, 1); !errors.Is(err, cause) {
 		t.Errorf("ask = %v, want the cause", err)
 	}
 }

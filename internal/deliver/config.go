@@ -30,9 +30,10 @@ type Config struct {
 	HashKey     []byte // keys recipient_hash; empty: none is kept
 	Worker      string // host and process, for operators
 
-	Meter Meter
-	Log   zerolog.Logger
-	Now   func() time.Time // time.Now outside tests: must carry the monotonic clock
+	Meter  Meter
+	Tracer Tracer // nil: nobody looks
+	Log    zerolog.Logger
+	Now    func() time.Time // time.Now outside tests: must carry the monotonic clock
 }
 
 // Channel is what the pipeline knows of one channel.

@@ -25,10 +25,13 @@ func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error))
 	}
 	room := min(len(deliveries), d.cfg.Waiting) // an event of more channels than there is room for takes all of it
 	size := min(int64(len(r.Value)+len(r.Key)), d.cfg.WaitingBytes)
+	span := d.traced(r, deliveries)
 	if err := d.enter(ctx, room, size); err != nil {
+		span.end(Facts{Err: err})
 		return err
 	}
 	group := &party{left: len(deliveries), done: func(err error) {
+		span.end(Facts{Err: err})
 		d.bytes.Release(size)
 		d.held.bytes.Add(-size)
 		done(err)
@@ -36,7 +39,7 @@ func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error))
 	for i, del := range deliveries {
 		d.held.admitted.Add(1)
 		d.work.Go(func() {
-			taken, err := d.deliver(ctx, del, size)
+			taken, err := d.deliver(ctx, del, size, span)
 			d.held.admitted.Add(-1)
 			if i < room { // its own room: others of the record may take longer
 				d.room.Release(1)

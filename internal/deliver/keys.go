@@ -23,7 +23,7 @@ func (t *turn) settle(row push.Row) {
 		Window:     t.del.Window,
 	}
 	t.tell("settling", func() error {
-		answer, err := t.d.settles.ask(t.d.life, ask)
+		answer, err := t.d.settles.ask(t.d.life, t.span, ask)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (t *turn) release() {
 	t.released = true
 	ask := push.KeyHold{Key: t.key, Owner: t.owner}
 	t.tell("releasing", func() error {
-		answer, err := t.d.releases.ask(t.d.life, ask)
+		answer, err := t.d.releases.ask(t.d.life, t.span, ask)
 		if err != nil {
 			return err
 		}

@@ -13,10 +13,14 @@ import (
 func (t *turn) MarshalZerologObject(e *zerolog.Event) {
 	e.Str("biz_type", t.del.BizType).Str("biz_id", t.del.BizID).Str("action", string(t.del.Action)).
 		Str("topic", t.del.Origin.Topic).Int("partition", t.del.Origin.Partition).Int64("offset", t.del.Origin.Offset)
+	if id := t.del.Event.TraceID(); id != "" {
+		e.Str("trace_id", id)
+	}
 }
 
 // duplicate notes a message discarded, and by what.
 func (t *turn) duplicate(by string, state push.KeyState) {
+	t.facts = Facts{Delivery: t.del, Outcome: "duplicate", Code: by}
 	t.d.cfg.Meter.Duplicate(t.del.Action, by)
 	t.d.cfg.Log.Debug().EmbedObject(t).Str("by", by).Stringer("key_state", state).Msg("duplicate discarded")
 }
@@ -30,6 +34,7 @@ func (t *turn) decided(result push.Result, row push.Row) {
 	if result.Class != push.Accepted {
 		level = zerolog.InfoLevel
 	}
+	t.d.cfg.Meter.Ended(t.del.Action, result)
 	if t.d.alarms.due(result, t.del.BizType, t.d.cfg.Now()) {
 		t.stopped(result)
 	}

@@ -63,6 +63,8 @@ type Outcomes interface {
 	Duplicate(a push.Action, by string)
 	// Attempt is one request at a provider.
 	Attempt(a push.Action, provider string, c push.Class, took time.Duration)
+	// Ended is what a request came to, as it was written, with the wait that it was given.
+	Ended(a push.Action, r push.Result)
 	// Row is what a delivery's row said when its turn ended.
 	Row(a push.Action, provider string, s push.Status)
 }

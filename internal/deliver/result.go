@@ -15,7 +15,7 @@ const inlineRepeats = 2
 // the end of the grace period does. It returns the row's word.
 func (t *turn) record(result push.Result) (push.Row, bool) {
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
-		answer, err := t.d.results.ask(t.d.life, result)
+		answer, err := t.d.results.ask(t.d.life, t.span, result)
 		if err != nil {
 			return push.Row{}, false
 		}
@@ -42,7 +42,7 @@ func bare(r push.Result) bool { return r.Message == "" && r.MessageID == "" }
 // undo takes the intent back when nothing of it left (rule U1: the row first, then the key).
 func (t *turn) undo(row push.Row) (push.Row, bool) {
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
-		answer, err := t.d.undos.ask(t.d.life, t.held(row))
+		answer, err := t.d.undos.ask(t.d.life, t.span, t.held(row))
 		if err != nil {
 			return push.Row{}, false
 		}
@@ -77,7 +77,7 @@ func (t *turn) mayRepeat(row push.Row, repeats int) bool {
 func (t *turn) repeat(row push.Row) (push.Row, bool) {
 	asked := t.d.cfg.Now()
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
-		answer, err := t.d.repeats.ask(t.d.life, t.held(row))
+		answer, err := t.d.repeats.ask(t.d.life, t.span, t.held(row))
 		if err != nil {
 			return push.Row{}, false
 		}

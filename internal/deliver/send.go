@@ -131,6 +131,7 @@ func (t *turn) call(via Sender, message push.Message) (accepted push.Acceptance,
 	t.d.held.sending.Add(1)
 	defer t.d.held.sending.Add(-1)
 	began := t.d.cfg.Now()
+	span := t.span.part("send")
 	defer func() {
 		if r := recover(); r != nil {
 			err = &push.Failure{Class: push.Ambiguous, Code: "panic", Message: fmt.Sprintf("the sender panicked: %T", r)}
@@ -140,8 +141,17 @@ func (t *turn) call(via Sender, message push.Message) (accepted push.Acceptance,
 			class = push.FailureOf(err).Class
 		}
 		t.d.cfg.Meter.Attempt(t.del.Action, via.Provider(), class, t.d.cfg.Now().Sub(began))
+		span.end(Facts{Provider: via.Provider(), Outcome: class.String(), Code: codeOf(err)})
 	}()
 	return sent(ctx, via, message)
+}
+
+// codeOf is the code of a send's error, "" of none.
+func codeOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return push.FailureOf(err).Code
 }
 
 // message says what to send. A retry, and the repeat of somebody else's attempt, send what the row remembers, not
@@ -152,6 +162,7 @@ func (t *turn) message(row push.Row) (push.Message, error) {
 		if err != nil {
 			return push.Message{}, fmt.Errorf("reading the row's event: %w", err)
 		}
+		remembered.TraceParent = t.del.Event.TraceParent // a trace is of the message, not of the fact
 		t.del.Event, t.intent.RecipientFull = remembered, row.Recipient
 	}
 	return push.Message{

@@ -17,8 +17,13 @@ const (
 
 // deliver takes one delivery through its turns. It reports whether the delivery is taken care of: its row has left
 // sending, or somebody else looks after it. An error says that PostgreSQL refuses its data, for good.
-func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery, size int64) (taken bool, err error) {
+func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery, size int64, of traced) (taken bool, err error) {
 	key := del.Key()
+	var facts Facts
+	if span := of.part("delivery"); span.Span != nil {
+		of = span
+		defer func() { span.end(facts.or(err)) }()
+	}
 	if d.flights.enter(ctx, key) != nil {
 		return false, nil
 	}
@@ -27,9 +32,10 @@ func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery, size int64)
 	for {
 		t := &turn{
 			d: d, del: del, key: key, size: size, owner: push.NewOwner(),
-			lease: newLease(d.cfg.Now, d.cfg.Lease), first: first,
+			lease: newLease(d.cfg.Now, d.cfg.Lease), first: first, span: of,
 		}
 		end := t.run(ctx)
+		facts = t.facts
 		if end.again == 0 {
 			return end.taken, end.err
 		}
@@ -52,6 +58,9 @@ type turn struct {
 	hold     *hold
 	intent   push.Intent
 	released bool // the key was given back: there is nothing left to settle
+
+	span  traced // the delivery's
+	facts Facts  // what it says in the end
 }
 
 // ending is how a turn ends.
@@ -108,7 +117,7 @@ func (t *turn) claim(ctx context.Context) (push.Grant, bool) {
 		RecordTime: t.del.Origin.Time, Window: t.del.Window,
 	}
 	for wait := againFirst; ; wait = min(2*wait, lookMost) {
-		grant, err := t.d.claims.ask(ctx, ask)
+		grant, err := t.d.claims.ask(ctx, t.span, ask)
 		if err != nil {
 			return push.Grant{}, false
 		}
@@ -159,7 +168,7 @@ func (t *turn) look(ctx context.Context) (push.Row, error) {
 	if t.del.Retry != nil {
 		lookup.Round = t.del.Retry.Round
 	}
-	answer, err := t.d.looks.ask(ctx, lookup)
+	answer, err := t.d.looks.ask(ctx, t.span, lookup)
 	if err != nil {
 		return push.Row{}, err
 	}
@@ -171,7 +180,7 @@ func (t *turn) look(ctx context.Context) (push.Row, error) {
 func (t *turn) intend() (push.Row, *ending) {
 	t.intent = t.newIntent()
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
-		answer, err := t.d.intents.ask(t.d.life, t.intent)
+		answer, err := t.d.intents.ask(t.d.life, t.span, t.intent)
 		switch {
 		case err != nil:
 			return push.Row{}, &ending{}
@@ -211,7 +220,7 @@ func (t *turn) newIntent() push.Intent {
 // undoLost makes sure that an intent whose answer was lost never sends (rule U2), then releases the key.
 func (t *turn) undoLost() *ending {
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
-		answer, err := t.d.lost.ask(t.d.life, t.intent)
+		answer, err := t.d.lost.ask(t.d.life, t.span, t.intent)
 		if err != nil {
 			return &ending{}
 		}
@@ -256,6 +265,9 @@ func (t *turn) finish(row push.Row, answered bool) ending {
 		return ending{}
 	}
 	t.settle(row)
+	t.facts = Facts{
+		Delivery: t.del, Round: row.Round, Attempt: row.Attempt, Provider: row.Provider, Outcome: string(row.Status),
+	}
 	t.d.cfg.Meter.Row(t.del.Action, row.Provider, row.Status)
 	return ending{taken: row.Status != push.Sending || row.Owner != t.owner}
 }

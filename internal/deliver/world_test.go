@@ -272,6 +272,7 @@ func (silent) Duplicate(push.Action, string)                          {}
 func (silent) Attempt(push.Action, string, push.Class, time.Duration) {}
 func (silent) Row(push.Action, string, push.Status)                   {}
 func (silent) LeaseLost(push.Action)                                  {}
+func (silent) Ended(push.Action, push.Result)                         {}
 func (silent) Takeover(push.Action)                                   {}
 
 func (w *world) config() Config {

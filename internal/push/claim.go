@@ -21,6 +21,19 @@ const (
 	Busy                         // C6: another owner's lease runs; keep the message and look again
 )
 
+// String names the verdict for traces.
+func (v Verdict) String() string {
+	switch v {
+	case Granted:
+		return "granted"
+	case Duplicate:
+		return "duplicate"
+	case Busy:
+		return "busy"
+	}
+	return ""
+}
+
 // Grant is the answer to one claim of a batch.
 type Grant struct {
 	Verdict   Verdict

@@ -38,6 +38,30 @@ func (m *Metrics) WatchRedis(without func() bool) {
 	}))
 }
 
+// WatchToken shows how old WeChat's access token is; absent while there is none.
+func (m *Metrics) WatchToken(age func() (time.Duration, bool)) {
+	m.registry.MustRegister(optional{
+		read: func() (float64, bool) { old, ok := age(); return old.Seconds(), ok },
+		desc: prometheus.NewDesc("pusher_wechat_token_age_seconds", "Age of the access token in use.", nil, nil),
+	})
+}
+
+// optional is a gauge that is absent while there is nothing to tell.
+type optional struct {
+	read func() (float64, bool)
+	desc *prometheus.Desc
+}
+
+// Describe tells the metric.
+func (o optional) Describe(ch chan<- *prometheus.Desc) { ch <- o.desc }
+
+// Collect reads the gauge.
+func (o optional) Collect(ch chan<- prometheus.Metric) {
+	if value, ok := o.read(); ok {
+		ch <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, value)
+	}
+}
+
 // Partition is how far one assigned partition is read.
 type Partition struct {
 	Topic     string

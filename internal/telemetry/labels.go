@@ -36,6 +36,8 @@ const (
 	effects
 	carrierCodes
 	carrierFamilies
+	classes
+	ourCodes
 )
 
 // values lists the known values of a label.
@@ -46,7 +48,7 @@ func (l label) values() []string {
 	case providers:
 		return []string{"inbox", "aliyun", "tencent", "wechat"}
 	case stoppers:
-		return []string{"redis", "row", "in_flight"}
+		return []string{"redis", "row"}
 	case reasons:
 		return []string{
 			push.ReasonTooLarge, push.ReasonNotUTF8, push.ReasonNotJSON, push.ReasonNotObject, push.ReasonTooDeep,
@@ -73,6 +75,25 @@ func (l label) values() []string {
 		}
 	case carrierFamilies: // of numbered codes, by carrier and gateway
 		return []string{"MK", "MI", "MN", "MB", "MC", "MH", "MX", "MA", "DB", "ID", "IA", "IB", "IC", "CA", "CB", "CJ", "HD", "LT", "SME", "XL", "ET", "GG"}
+	}
+	return ours(l)
+}
+
+// ours lists the values of labels that are this program's own words.
+func ours(l label) []string {
+	switch l {
+	case classes:
+		return []string{
+			push.Accepted.String(), push.NotSent.String(), push.Throttled.String(), push.Permanent.String(),
+			push.Account.String(), push.Ambiguous.String(),
+		}
+	case ourCodes: // of attempts to which no provider gave a code
+		return []string{
+			"timeout", "canceled", "dns", "dial", "tls", "connection_lost", "answer_too_large", "answer_without_code", "request",
+			"template_value_empty", "template_value_too_long", "template_value_format", "template_value_url",
+			"template_variable_missing", "template_panic", "template_failed", "template_not_configured", "wait",
+			"channel_busy", "action_not_configured", "event_unreadable", "panic", "unclassified", "fault",
+		}
 	}
 	return nil
 }

@@ -25,11 +25,12 @@ const (
 	FieldScope     = "scope"  // whom a stop concerns
 	FieldWords     = "words"  // the provider's own, free of personal data
 	FieldKeyState  = "key_state"
-	FieldBy        = "by"    // what stopped a duplicate: redis, row, in_flight
+	FieldBy        = "by"    // what stopped a duplicate: redis, row
 	FieldDoing     = "doing" // what was being done when a dependency failed
 	FieldTopic     = "topic"
 	FieldPartition = "partition"
 	FieldOffset    = "offset"
+	FieldTraceID   = "trace_id"
 	FieldKind      = "kind"       // of a consumer event
 	FieldSuppress  = "suppressed" // like events not told since the last one
 	FieldReceipts  = "receipts"   // how many a line is about

@@ -27,6 +27,7 @@ type Metrics struct {
 	compensated *prometheus.CounterVec   // step
 	unread      *prometheus.CounterVec   // source
 	receipts    receipts
+	failures    failures
 }
 
 // New makes the metrics of one process, with those of Go and the process itself.
@@ -52,6 +53,7 @@ func New(version string) *Metrics {
 		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.deadLetters, m.consumer,
 		m.compensated, m.unread)
 	m.receipts = newReceipts(m.registry)
+	m.failures = newFailures(m.registry)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pusher_build_info", Help: "Always 1; the label tells the version.",
 	}, []string{"version"})
@@ -81,7 +83,7 @@ func (m *Metrics) Row(a push.Action, provider string, s push.Status) {
 	m.deliveries.WithLabelValues(action(a), oneOf(providers, provider), status(s)).Inc()
 }
 
-// Duplicate counts a message discarded, by what stopped it: "redis", "row" or "in_flight".
+// Duplicate counts a message discarded, by what stopped it: "redis" or "row".
 func (m *Metrics) Duplicate(a push.Action, by string) {
 	m.duplicates.WithLabelValues(action(a), oneOf(stoppers, by)).Inc()
 }

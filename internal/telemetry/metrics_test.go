@@ -21,6 +21,7 @@ func used(t *testing.T) *Metrics {
 	m.Row(push.SMS, "aliyun", push.Sent)
 	m.Duplicate(push.SMS, "redis")
 	m.Attempt(push.WeChat, "wechat", push.Accepted, 30*time.Millisecond)
+	m.Ended(push.SMS, push.Result{Class: push.NotSent, Provider: "aliyun", Code: "dial", Wait: time.Minute})
 	m.LeaseLost(push.SMS)
 	m.Takeover(push.Notify)
 	m.DeadLetter(push.ReasonNotJSON)
@@ -68,6 +69,8 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 		`pusher_duplicates_total{action="sms",by="redis"} 1`,
 		`pusher_attempts_total{action="wechat",class="accepted",provider="wechat"} 1`,
 		`pusher_attempt_duration_seconds_count{action="wechat",provider="wechat"} 1`,
+		`pusher_attempt_failures_total{code="dial",provider="aliyun"} 1`,
+		`pusher_backoff_seconds_sum{action="sms",class="not_sent"} 60`,
 		`pusher_lease_lost_total{action="sms"} 1`,
 		`pusher_takeovers_total{action="notify"} 1`,
 		`pusher_dead_letters_total{reason="not_json"} 1`,
@@ -100,6 +103,8 @@ func TestLabelsAreBounded(t *testing.T) {
 		m.Row(push.Action(personal), personal, push.Status(personal))
 		m.Duplicate(push.Action(personal), personal)
 		m.Attempt(push.Action(personal), personal, push.Class(99), time.Second)
+		m.Ended(push.Action(personal), push.Result{Class: push.Class(99), Provider: personal, Code: personal})
+		m.Ended(push.SMS, push.Result{Class: push.Account, Provider: "aliyun", Code: "token_" + personal})
 		m.LeaseLost(push.Action(personal))
 		m.Takeover(push.Action(personal))
 		m.DeadLetter(personal)

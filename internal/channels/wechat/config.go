@@ -106,6 +106,12 @@ func (s *Sender) Serves(bizType string) bool {
 // Provider is "wechat".
 func (s *Sender) Provider() string { return Provider }
 
+// Codes are the provider's own codes that have a meaning here.
+func (s *Sender) Codes() []string { return s.codes.Codes() }
+
+// TokenAge is how long ago the access token in use came; false while there is none.
+func (s *Sender) TokenAge() (time.Duration, bool) { return s.tokens.age() }
+
 // Close ends the fetch of a token, if one is under way, and closes the idle connections.
 func (s *Sender) Close() {
 	s.tokens.close()

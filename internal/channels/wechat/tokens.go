@@ -38,6 +38,7 @@ type tokens struct {
 	mu       sync.Mutex // guards all below
 	token    string     // empty for none
 	until    time.Time  // the token is used before this
+	since    time.Time  // when the token came
 	dead     string     // what WeChat refused last
 	failures int        // in a row, without a token that worked
 	hold     time.Time  // nobody fetches before this
@@ -120,7 +121,16 @@ func (t *tokens) run(under *fetch, dead string) {
 		t.fail(push.FailureOf(err))
 		return
 	}
-	t.token, t.until = token, t.now().Add(life-min(tokenMargin, life/2))
+	t.since = t.now()
+	t.token, t.until = token, t.since.Add(life-min(tokenMargin, life/2))
+}
+
+// age is how long ago the token in use came; false while there is none.
+func (t *tokens) age() (time.Duration, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	return now.Sub(t.since), t.token != "" && now.Before(t.until)
 }
 
 // worked takes note of a token that WeChat took; err is what became of the message.

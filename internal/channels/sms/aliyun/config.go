@@ -107,5 +107,8 @@ func (s *Sender) Serves(bizType string) bool {
 // Provider is "aliyun".
 func (s *Sender) Provider() string { return Provider }
 
+// Codes are the provider's own codes that have a meaning here.
+func (s *Sender) Codes() []string { return s.codes.Codes() }
+
 // Close closes the idle connections.
 func (s *Sender) Close() { s.transport.Close() }
