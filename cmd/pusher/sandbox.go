@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ type sandboxFlags struct {
 	seed   uint64
 	faults string // file
 	told   string // file: how receipts are posted
+	asked  string // file: how questions are answered
 }
 
 // newSandboxCommand is `pusher sandbox`. It needs no configuration.
@@ -29,13 +31,15 @@ func newSandboxCommand(w *cli.World) *cobra.Command {
 		Long: "Runs one HTTP server that speaks Aliyun's and Tencent's SMS APIs and WeChat's template messages.\n\n" +
 			"Give its address as each provider's endpoint, and the account \"" + provider.DefaultKeyID + "\" with the secret \"" +
 			provider.DefaultSecret + "\".\nGET /_sandbox/journal tells what was accepted, POST /_sandbox/faults sets the faults,\n" +
-			"POST /_sandbox/receipts where each provider posts its receipts: {\"urls\": {\"aliyun\": \"http://...\"}, \"delay\": \"2s\"}.",
+			"POST /_sandbox/receipts where each provider posts its receipts: {\"urls\": {\"aliyun\": \"http://...\"}, \"delay\": \"2s\"},\n" +
+			"POST /_sandbox/queries how questions are answered: {\"lag\": \"30s\", \"context\": true}. docs/sandbox.md says more.",
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd, w, f) },
 	}
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:9000", "address to listen on")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "which deliveries meet a fault that has a share")
 	cmd.Flags().StringVar(&f.told, "receipts", "", `file that says where receipts are posted: {"urls": {"aliyun": "http://..."}, "delay": "2s"}`)
+	cmd.Flags().StringVar(&f.asked, "queries", "", `file that says how questions are answered: {"lag": "30s", "context": true}`)
 	cmd.Flags().StringVar(&f.faults, "faults", "", `file with the faults to begin with: {"faults": [...]}`)
 	return cmd
 }
@@ -46,10 +50,13 @@ func runSandbox(cmd *cobra.Command, w *cli.World, f sandboxFlags) error {
 		Faults []provider.Fault `json:"faults"`
 	}
 	var told provider.Receipts
-	if err := errors.Join(readFile(f.faults, "the faults", &faults), readFile(f.told, "the receipts", &told)); err != nil {
+	var asked provider.Queries
+	if err := errors.Join(
+		readFile(f.faults, "the faults", &faults), readFile(f.told, "the receipts", &told), readFile(f.asked, "the queries", &asked),
+	); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	sandbox, err := provider.New(provider.Config{Seed: f.seed, Faults: faults.Faults})
+	sandbox, err := provider.New(provider.Config{Seed: f.seed, Faults: faults.Faults, Queries: asked})
 	if err != nil {
 		return &cli.UsageError{Err: fmt.Errorf("reading %s: %w", f.faults, err)}
 	}
@@ -73,7 +80,9 @@ func readFile(path, what string, into any) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", what, err)
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
 		return fmt.Errorf("reading %s of %s: %w", what, path, err)
 	}
 	return nil

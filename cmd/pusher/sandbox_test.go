@@ -19,8 +19,9 @@ func TestSandboxServesUntilItIsEnded(t *testing.T) {
 	nothing := func(string) (string, bool) { return "", false }
 	faults := file(t, `{"faults":[{"kind":"latency","delay":"1ms","share":0.5}]}`)
 	told := file(t, `{"urls":{"aliyun":"http://127.0.0.1:1/receipts/aliyun"},"delay":"2s"}`)
+	asked := file(t, `{"lag":"1s"}`)
 	go func() {
-		ended <- run(ctx, []string{"sandbox", "--addr", "127.0.0.1:0", "--faults", faults, "--receipts", told}, nothing, strings.NewReader(""), write, io.Discard)
+		ended <- run(ctx, []string{"sandbox", "--addr", "127.0.0.1:0", "--faults", faults, "--receipts", told, "--queries", asked}, nothing, strings.NewReader(""), write, io.Discard)
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')
 	if err != nil {
@@ -48,6 +49,7 @@ func TestSandboxRefusesFilesThatMakeNoSense(t *testing.T) {
 	for _, args := range [][]string{
 		{"--faults", file(t, `{"faults":[{"kind":"mood"}]}`)}, {"--faults", file(t, "[")}, {"--faults", "/nowhere"},
 		{"--receipts", file(t, `{"urls":{"twilio":"http://127.0.0.1:1"}}`)}, {"--receipts", file(t, `{"aes_key":"short"}`)},
+		{"--faults", file(t, `{"rules":[]}`)}, {"--queries", file(t, `{"lag":1}`)},
 	} {
 		if got := execute(t.Context(), "", append([]string{"sandbox", "--addr", "127.0.0.1:0"}, args...)...); got.code != 2 {
 			t.Errorf("%v: %+v", args, got)

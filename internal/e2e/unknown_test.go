@@ -15,7 +15,7 @@ import (
 // answerless makes Tencent the SMS provider, which takes everything and never answers.
 func answerless(t *testing.T, context bool) *system {
 	t.Helper()
-	s := newSystemWith(t, 1, provider.Config{TencentContext: context})
+	s := newSystemWith(t, 1, provider.Config{Queries: provider.Queries{Context: context}})
 	byTencent(s)
 	s.cfg.Channels.SMS.AskFor = 5 * time.Second
 	s.faults(provider.Fault{Provider: provider.Tencent, Kind: provider.AcceptThenReset})

@@ -63,7 +63,7 @@ func (s *Sandbox) aliyunSend(w http.ResponseWriter, r *http.Request, params url.
 		s.poster.accepted(e)
 		return ok(aliyunAnswer{Code: "OK", Message: "OK", RequestID: "sandbox-" + e.MessageID, BizID: e.MessageID})
 	}
-	s.play(w, r, q, script{accept, aliyunRefusal})
+	s.play(w, r, q, script{accept: accept, refuse: aliyunRefusal, throttled: aliyunThrottled})
 }
 
 // aliyunWrong says what Aliyun would refuse for its own sake.

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -13,17 +14,37 @@ type faultList struct {
 	Faults []Fault `json:"faults"`
 }
 
+// faultReport answers /_sandbox/faults.
+type faultReport struct {
+	faultList
+
+	Met      map[Kind]int   `json:"met"`      // requests that met a fault, by kind, since the start
+	Requests map[string]int `json:"requests"` // well-formed requests, by provider and call, such as "aliyun send"
+}
+
 func (s *Sandbox) getFaults(w http.ResponseWriter, _ *http.Request) {
-	write(w, ok(faultList{s.Faults()}))
+	report := faultReport{faultList: faultList{s.Faults()}}
+	s.faults.mu.Lock()
+	report.Met, report.Requests = maps.Clone(s.faults.kinds), maps.Clone(s.faults.seen)
+	s.faults.mu.Unlock()
+	write(w, ok(report))
+}
+
+// read decodes a body of the admin API; false: it is none, and has been answered.
+func read(w http.ResponseWriter, r *http.Request, what string, into any) bool {
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		http.Error(w, "reading "+what+": "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
 }
 
 // postFaults replaces the rules: {"faults": []} ends all faults.
 func (s *Sandbox) postFaults(w http.ResponseWriter, r *http.Request) {
 	var list faultList
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&list); err != nil {
-		http.Error(w, "reading the faults: "+err.Error(), http.StatusBadRequest)
+	if !read(w, r, "the faults", &list) {
 		return
 	}
 	if err := s.SetFaults(list.Faults); err != nil {

@@ -4,6 +4,7 @@
 // It keeps a journal of every send it accepted, so it can say what a worker cannot: whether anything was sent twice.
 // Faults are picked by rule and seed, so a scenario repeats itself exactly. One base URL serves all three providers:
 // they are told apart by the headers and paths of their own protocols. Receipts are posted to where SetReceipts says,
-// in each provider's own words. What it leaves out: billing, and the registration of templates and signatures (any
+// in each provider's own words; questions are answered as SetQueries says. docs/sandbox.md is for its users. What it leaves
+// out: billing, and the registration of templates and signatures (any
 // template is known).
 package provider

@@ -26,6 +26,8 @@ const (
 	AcceptThenCut   Kind = "accept_then_cut"   // accepts, answers half, then resets the connection
 	Late            Kind = "late"              // accepts after Delay, whether or not the client still waits
 	Latency         Kind = "latency"           // accepts, answers after Delay
+	Throttle        Kind = "throttle"          // lets Rate requests a second pass, refuses the others with Code
+	Revoke          Kind = "revoke"            // WeChat's access token dies, as when somebody else forced a new one
 )
 
 // The calls that a fault can be about.
@@ -48,11 +50,13 @@ type Fault struct {
 	Count     int     `json:"count,omitempty"`     // at most so many requests in all; 0: no end
 
 	Kind    Kind     `json:"kind"`
-	Code    string   `json:"code,omitempty"`    // refuse: the provider's code
-	Message string   `json:"message,omitempty"` // refuse: the provider's words
+	Code    string   `json:"code,omitempty"`    // refuse: the provider's code; throttle: [the provider's own for its rate]
+	Message string   `json:"message,omitempty"` // refuse, throttle: the provider's words
 	Status  int      `json:"status,omitempty"`  // refuse, answer: the HTTP status [the provider's usual one]
 	Body    string   `json:"body,omitempty"`    // answer
 	Delay   Duration `json:"delay,omitempty"`   // stall, late, latency
+	Rate    int      `json:"rate,omitempty"`    // throttle: requests a second
+	Stale   bool     `json:"stale,omitempty"`   // revoke: stable_token gives the dead token until a new one is forced
 }
 
 // Duration is a time.Duration that is written as text, such as "1.5s".
@@ -70,10 +74,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 // Validate says what is wrong with the rule, if anything.
 func (f Fault) Validate() error {
-	kinds := []Kind{Refuse, Answer, Stall, Reset, AcceptThenStall, AcceptThenReset, AcceptThenCut, Late, Latency}
 	switch {
-	case !slices.Contains(kinds, f.Kind):
-		return fmt.Errorf("kind %q is none of %v", f.Kind, kinds)
+	case !slices.Contains(Kinds(), f.Kind):
+		return fmt.Errorf("kind %q is none of %v", f.Kind, Kinds())
 	case !slices.Contains([]string{"", Aliyun, Tencent, WeChat}, f.Provider):
 		return fmt.Errorf("provider %q is unknown", f.Provider)
 	case !slices.Contains([]string{"", CallSend, CallQuery, CallToken}, f.Call):
@@ -82,8 +85,17 @@ func (f Fault) Validate() error {
 		return fmt.Errorf("share %v is not between 0 and 1", f.Share)
 	case f.Kind == Refuse && f.Code == "":
 		return fmt.Errorf("kind %q needs a code", f.Kind)
+	case (f.Kind == Throttle) != (f.Rate > 0):
+		return fmt.Errorf("kind %q with rate %d: a throttle has a rate, nothing else has", f.Kind, f.Rate)
+	case f.Kind == Revoke && (f.Provider != WeChat || f.Call == CallToken):
+		return fmt.Errorf("kind %q is about sends by %s", f.Kind, WeChat)
 	}
 	return nil
+}
+
+// Kinds lists the ways to fail.
+func Kinds() []Kind {
+	return []Kind{Refuse, Answer, Stall, Reset, AcceptThenStall, AcceptThenReset, AcceptThenCut, Late, Latency, Throttle, Revoke}
 }
 
 // request is what the rules know of a request.
@@ -98,13 +110,15 @@ type request struct {
 type rule struct {
 	Fault
 
-	hits  int
-	perID map[string]int // hits by reference, where Each asks for them
+	hits   int
+	perID  map[string]int // hits by reference, where Each asks for them
+	passed []time.Time    // throttle: what passed within the last second, oldest first
 }
 
 // faults picks the fault of each request.
 type faults struct {
 	seed uint64
+	now  func() time.Time
 
 	mu    sync.Mutex // guards rules, their counts, and all below
 	rules []*rule
@@ -161,7 +175,7 @@ func (f *faults) pick(q request) *Fault {
 	}
 	f.seen[q.provider+" "+q.call]++
 	for i, r := range f.rules {
-		if r.matches(q) && r.chooses(f.seed, i, q, f.seen[q.provider+" "+q.call]) {
+		if r.matches(q) && r.chooses(f.seed, i, q, f.seen[q.provider+" "+q.call]) && !r.passes(f.now()) {
 			r.hits++
 			f.kinds[r.Kind]++
 			if r.Each > 0 {
@@ -182,6 +196,19 @@ func (r *rule) matches(q request) bool {
 		(r.Recipient == "" || r.Recipient == q.recipient) &&
 		(r.Count == 0 || r.hits < r.Count) &&
 		(r.Each == 0 || r.perID[q.reference] < r.Each)
+}
+
+// passes reports whether a throttle lets a request pass; other rules never do.
+func (r *rule) passes(now time.Time) bool {
+	if r.Kind != Throttle {
+		return false
+	}
+	r.passed = slices.DeleteFunc(r.passed, func(at time.Time) bool { return now.Sub(at) >= time.Second })
+	if len(r.passed) >= r.Rate {
+		return false
+	}
+	r.passed = append(r.passed, now)
+	return true
 }
 
 // chooses draws by hash: the same seed and reference always draw the same, in whatever order requests come. Requests

@@ -101,7 +101,8 @@ func TestValidate(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []Fault{
 		{}, {Kind: "explode"}, {Kind: Refuse}, {Kind: Reset, Provider: "twilio"}, {Kind: Reset, Call: "receipt"},
-		{Kind: Reset, Share: 1.1}, {Kind: Reset, Share: -1},
+		{Kind: Reset, Share: 1.1}, {Kind: Reset, Share: -1}, {Kind: Throttle}, {Kind: Reset, Rate: 1}, {Kind: Revoke},
+		{Kind: Revoke, Provider: Aliyun}, {Kind: Revoke, Provider: WeChat, Call: CallToken},
 	} {
 		if _, err := New(Config{Faults: []Fault{bad}}); err == nil {
 			t.Errorf("%+v is accepted", bad)

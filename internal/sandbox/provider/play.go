@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -15,8 +16,10 @@ type answer struct {
 
 // script is how one provider says yes and no to a request that is well-formed.
 type script struct {
-	accept func() answer
-	refuse func(code, message string) answer
+	accept    func() answer
+	refuse    func(code, message string) answer
+	throttled string                  // the code that refuses for the rate
+	revoke    func(stale bool) answer // WeChat's sends only
 }
 
 // play answers the request, or fails as the rules say.
@@ -51,6 +54,10 @@ func (s *Sandbox) play(w http.ResponseWriter, r *http.Request, q request, as scr
 	case Late:
 		s.wait(r, fault.Delay, false)
 		write(w, as.accept())
+	case Throttle:
+		write(w, as.refuse(cmp.Or(fault.Code, as.throttled), fault.Message))
+	case Revoke:
+		write(w, as.revoke(fault.Stale))
 	case Latency:
 		yes := as.accept()
 		s.wait(r, fault.Delay, true)
@@ -112,3 +119,10 @@ func write(w http.ResponseWriter, a answer) {
 }
 
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
+
+// The codes by which the providers refuse what is over their rate.
+const (
+	aliyunThrottled  = "Throttling.User"
+	tencentThrottled = "RequestLimitExceeded"
+	wechatThrottled  = "45011"
+)

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -212,10 +211,7 @@ func (s *Sandbox) getReceipts(w http.ResponseWriter, _ *http.Request) {
 // postReceipts replaces how receipts are posted: {} ends them.
 func (s *Sandbox) postReceipts(w http.ResponseWriter, r *http.Request) {
 	var how Receipts
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&how); err != nil {
-		http.Error(w, "reading the receipts: "+err.Error(), http.StatusBadRequest)
+	if !read(w, r, "the receipts", &how) {
 		return
 	}
 	if err := s.SetReceipts(how); err != nil {

@@ -40,7 +40,7 @@ type Config struct {
 	Faults    []Fault          // to begin with
 	Now       func() time.Time // [time.Now]
 
-	TencentContext bool // Tencent's account has had SessionContext enabled, so that its reports say whose they are
+	Queries Queries // what the providers answer to questions, to begin with
 }
 
 // Sandbox is the stand-in. It is an http.Handler, or a server of its own after Start.
@@ -52,6 +52,7 @@ type Sandbox struct {
 	tokens  *tokens
 	repeats *repeats
 	poster  *poster
+	queries *queries
 	mux     *http.ServeMux
 
 	closing   chan struct{} // closed by Close: ends every stall
@@ -67,10 +68,11 @@ func New(cfg Config) (*Sandbox, error) {
 	s := &Sandbox{
 		cfg:     cfg,
 		journal: newJournal(cfg.Keep),
-		faults:  &faults{seed: cfg.Seed},
+		faults:  &faults{seed: cfg.Seed, now: cfg.Now},
 		guard:   &acs3Guard{seen: map[string]time.Time{}},
 		tokens:  &tokens{life: cfg.TokenLife, now: cfg.Now, alive: map[string]time.Time{}},
 		repeats: &repeats{now: cfg.Now, known: map[string]repeat{}},
+		queries: &queries{how: cfg.Queries},
 		closing: make(chan struct{}),
 	}
 	s.poster = newPoster(cfg.WeChat, cfg.Now, s.closing)
@@ -107,6 +109,8 @@ func (s *Sandbox) routes() *http.ServeMux {
 	mux.HandleFunc("GET /_sandbox/journal", s.getJournal)
 	mux.HandleFunc("GET /_sandbox/receipts", s.getReceipts)
 	mux.HandleFunc("POST /_sandbox/receipts", s.postReceipts)
+	mux.HandleFunc("GET /_sandbox/queries", s.getQueries)
+	mux.HandleFunc("POST /_sandbox/queries", s.postQueries)
 	return mux
 }
 

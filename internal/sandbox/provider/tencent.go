@@ -86,7 +86,7 @@ func (s *Sandbox) tencentSend(w http.ResponseWriter, r *http.Request, body []byt
 		s.poster.accepted(e)
 		return tencentNumber(q, tencentStatus{SerialNo: e.MessageID, Fee: 1, Code: "Ok", Message: "send success"})
 	}
-	s.play(w, r, q, script{accept, func(code, message string) answer {
+	s.play(w, r, q, script{accept: accept, throttled: tencentThrottled, refuse: func(code, message string) answer {
 		if ofRequest(code) {
 			return tencentFailure(code, message)
 		}

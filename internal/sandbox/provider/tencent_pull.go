@@ -32,8 +32,9 @@ func (s *Sandbox) tencentPull(w http.ResponseWriter, r *http.Request, body []byt
 	}
 	accept := func() answer {
 		begin, end := time.Unix(in.BeginTime, 0), time.Unix(in.EndTime, 0)
-		found := s.journal.find(Tencent, func(e Entry) bool {
-			return e.Recipient == in.PhoneNumber && !e.Time.Before(begin) && (in.EndTime == 0 || !e.Time.After(end))
+		found := s.listed(Tencent, func(e Entry) bool {
+			fate, _ := s.fateOf(e, s.cfg.Now()) // without the carrier's word there is no row
+			return fate != waiting && e.Recipient == in.PhoneNumber && !e.Time.Before(begin) && (in.EndTime == 0 || !e.Time.After(end))
 		})
 		var a tencentAnswer
 		a.Response.RequestID = "sandbox-pull"
@@ -43,12 +44,15 @@ func (s *Sandbox) tencentPull(w http.ResponseWriter, r *http.Request, body []byt
 				UserReceiveTime: e.Time.Unix(), PhoneNumber: e.Recipient, SerialNo: e.MessageID,
 				ReportStatus: "SUCCESS", Description: "DELIVRD",
 			}
-			if s.cfg.TencentContext {
+			if fate, code := s.fateOf(e, s.cfg.Now()); fate == failed {
+				row.ReportStatus, row.Description = "FAIL", code
+			}
+			if s.queries.get().Context {
 				row.SessionContext = e.Reference
 			}
 			a.Response.PullSet = append(a.Response.PullSet, row)
 		}
 		return ok(a)
 	}
-	s.play(w, r, request{provider: Tencent, call: CallQuery, recipient: in.PhoneNumber}, script{accept, tencentFailure})
+	s.play(w, r, request{provider: Tencent, call: CallQuery, recipient: in.PhoneNumber}, script{accept: accept, refuse: tencentFailure, throttled: tencentThrottled})
 }

@@ -35,7 +35,7 @@ func (s *Sandbox) templateSend(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case !s.tokens.valid(r.URL.Query().Get("access_token")):
-		write(w, wechatRefusal("40001", "invalid credential, access_token is invalid or not latest"))
+		write(w, deadToken())
 		return
 	case err != nil || len(in.Data) == 0:
 		write(w, wechatRefusal("47001", "data format error"))
@@ -48,7 +48,7 @@ func (s *Sandbox) templateSend(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := request{WeChat, CallSend, in.ClientID, in.ToUser}
-	s.play(w, r, q, script{func() answer {
+	s.play(w, r, q, script{refuse: wechatRefusal, throttled: wechatThrottled, revoke: s.revoke, accept: func() answer {
 		return s.repeats.once(q, func() answer {
 			e := s.journal.accept(Entry{
 				Provider: WeChat, Reference: q.reference, Recipient: q.recipient, Template: in.TemplateID,
@@ -58,7 +58,12 @@ func (s *Sandbox) templateSend(w http.ResponseWriter, r *http.Request) {
 			id, _ := strconv.ParseInt(e.MessageID, 10, 64) // written a line above
 			return ok(wechatAnswer{ErrMsg: "ok", MsgID: id})
 		})
-	}, wechatRefusal})
+	}})
+}
+
+// deadToken refuses a send for its access token.
+func deadToken() answer {
+	return wechatRefusal("40001", "invalid credential, access_token is invalid or not latest")
 }
 
 func wechatRefusal(code, message string) answer {

@@ -20,6 +20,7 @@ type tokens struct {
 	mu     sync.Mutex           // guards all below
 	alive  map[string]time.Time // each token's end
 	stable string               // the stable token of the moment
+	stale  bool                 // it is dead, and given out until a new one is forced
 	number int
 }
 
@@ -58,7 +59,7 @@ func (s *Sandbox) giveToken(w http.ResponseWriter, r *http.Request, keys Keys, g
 		write(w, wechatRefusal("40125", "invalid appsecret"))
 	default:
 		accept := func() answer { return ok(give()) }
-		s.play(w, r, request{provider: WeChat, call: CallToken}, script{accept, wechatRefusal})
+		s.play(w, r, request{provider: WeChat, call: CallToken}, script{accept: accept, refuse: wechatRefusal, throttled: wechatThrottled})
 	}
 }
 
@@ -72,10 +73,14 @@ func (t *tokens) give() tokenAnswer {
 func (t *tokens) giveStable(force bool) tokenAnswer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.stale && !force {
+		return tokenAnswer{t.stable, int(t.life.Seconds())}
+	}
 	now := t.now()
 	left := t.alive[t.stable].Sub(now)
 	if force {
 		delete(t.alive, t.stable)
+		t.stale = false
 	}
 	if force || left < min(tokenGrace, t.life/4) {
 		t.stable = t.fresh()
@@ -105,9 +110,19 @@ func (t *tokens) valid(token string) bool {
 	return known && t.now().Before(end)
 }
 
+// revoke kills the stable token, and answers the send that used it. A stale one is given out all the same, until
+// somebody forces a new one.
+func (s *Sandbox) revoke(stale bool) answer {
+	s.tokens.mu.Lock()
+	defer s.tokens.mu.Unlock()
+	delete(s.tokens.alive, s.tokens.stable)
+	s.tokens.stale = stale
+	return deadToken()
+}
+
 // ForgetTokens makes every access token invalid, as when somebody else forced a new one.
 func (s *Sandbox) ForgetTokens() {
 	s.tokens.mu.Lock()
 	defer s.tokens.mu.Unlock()
-	s.tokens.alive, s.tokens.stable = map[string]time.Time{}, ""
+	s.tokens.alive, s.tokens.stable, s.tokens.stale = map[string]time.Time{}, "", false
 }

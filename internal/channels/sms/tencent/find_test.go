@@ -36,7 +36,7 @@ func TestFindCountsOnlyOurReference(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			box := channeltest.NewSandbox(t, provider.Config{TencentContext: c.context})
+			box := channeltest.NewSandbox(t, provider.Config{Queries: provider.Queries{Context: c.context}})
 			s := newSender(t, config(box.URL()))
 			m := message()
 			m.Reference = c.reference
@@ -58,7 +58,7 @@ func TestFindCountsOnlyOurReference(t *testing.T) {
 // Tencent tells nothing that is older than seven days, and refuses to be asked about it.
 func TestFindAsksNoFurtherBackThanTencentTells(t *testing.T) {
 	t.Parallel()
-	box := channeltest.NewSandbox(t, provider.Config{TencentContext: true})
+	box := channeltest.NewSandbox(t, provider.Config{Queries: provider.Queries{Context: true}})
 	s := newSender(t, config(box.URL()))
 	q := question()
 	m := message()
