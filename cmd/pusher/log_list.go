@@ -1,88 +1,70 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"pusher/internal/assemble"
 	"pusher/internal/cli"
 	"pusher/internal/config"
 	"pusher/internal/push"
 	"pusher/internal/store"
 )
 
-// listFlags narrow a list; a zero one does not.
-type listFlags struct {
-	bizType, bizID, action, userID string
-	statuses                       []string
-	since                          time.Duration
-	before                         int64
-	limit                          int
-	json                           bool
-}
-
 // newLogListCommand is `pusher log list`.
 func newLogListCommand(w *cli.World) *cobra.Command {
-	var f listFlags
+	var f filterFlags
+	var before int64
+	var limit int
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List deliveries, newest first",
 		Args:  cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := f.filter(time.Now())
+			if err == nil && (limit < 1 || limit > 10_000) {
+				err = fmt.Errorf("--limit %d is not between 1 and 10000", limit)
+			}
 			if err != nil {
 				return &cli.UsageError{Err: err}
 			}
-			return withStore(cmd.Context(), w, func(_ *config.Config, log *store.Store) error {
-				entries, err := log.List(cmd.Context(), filter)
+			return withStore(cmd.Context(), w, func(c *config.Config, log *store.Store) error {
+				filter := f.toRecipient(assemble.Desk(c, log, nil, nil), filter)
+				entries, next, err := listed(cmd.Context(), log, filter, before, limit)
 				if err != nil {
 					return err
 				}
-				return printEntries(w, entries, f.json)
+				return printEntries(w, entries, next, asJSON)
 			})
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.bizType, "biz-type", "", "only of this biz_type")
-	flags.StringVar(&f.bizID, "biz-id", "", "only of this biz_id")
-	flags.StringVar(&f.action, "action", "", "only of this channel: notify, sms or wechat")
-	flags.StringVar(&f.userID, "user-id", "", "only to this user")
-	flags.StringSliceVar(&f.statuses, "status", nil, "only in these statuses, such as failed,unknown")
-	flags.DurationVar(&f.since, "since", 0, "only those created within this time, such as 24h")
-	flags.Int64Var(&f.before, "before", 0, "only row ids below this one: the next page")
-	flags.IntVar(&f.limit, "limit", 50, "at most so many")
-	flags.BoolVar(&f.json, "json", false, "print JSON")
+	f.add(cmd.Flags())
+	cmd.Flags().Int64Var(&before, "before", 0, "only row ids below this one: the next page")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// filter reads the flags; the error names the one that makes no sense.
-func (f listFlags) filter(now time.Time) (store.Filter, error) {
-	filter := store.Filter{
-		Identity: push.Identity{BizType: f.bizType, Action: push.Action(f.action)},
-		BizID:    f.bizID, UserID: f.userID, Before: f.before, Limit: f.limit,
-	}
-	for _, name := range f.statuses {
-		if !slices.Contains(push.Statuses(), push.Status(name)) {
-			return filter, fmt.Errorf("--status %q is none of %v", name, push.Statuses())
+// listed collects pages until there are limit entries, or no older ones; next is where older ones begin, 0 for none.
+func listed(ctx context.Context, log *store.Store, f push.Filter, before int64, limit int) (list []push.Entry, next int64, err error) {
+	for {
+		page, err := log.List(ctx, f, before, limit-len(list))
+		if err != nil {
+			return nil, 0, err
 		}
-		filter.Statuses = append(filter.Statuses, push.Status(name))
+		list = append(list, page.Entries...)
+		if before = page.Next; before == 0 || len(list) == limit {
+			return list, before, nil
+		}
 	}
-	if f.limit < 1 || f.limit > 10_000 {
-		return filter, fmt.Errorf("--limit %d is not between 1 and 10000", f.limit)
-	}
-	if f.since < 0 {
-		return filter, fmt.Errorf("--since %s is in the future", f.since)
-	}
-	if f.since > 0 {
-		filter.Since = now.Add(-f.since)
-	}
-	return filter, nil
 }
 
 // printEntries prints deliveries as JSON or as a table, without anything personal.
-func printEntries(w *cli.World, entries []store.Entry, asJSON bool) error {
+func printEntries(w *cli.World, entries []push.Entry, next int64, asJSON bool) error {
 	if asJSON {
 		views := make([]delivery, len(entries)) // [] and not null when there is none
 		for i, e := range entries {
@@ -90,12 +72,26 @@ func printEntries(w *cli.World, entries []store.Entry, asJSON bool) error {
 		}
 		return printJSON(w.Stdout, views)
 	}
-	return table(w.Stdout, "ID\tCREATED\tBIZ_TYPE\tBIZ_ID\tACTION\tROUND\tSTATUS\tATTEMPT\tPROVIDER\tERROR", func(line func(...any)) {
+	err := table(w.Stdout, entryHeading, func(line func(...any)) {
 		for _, e := range entries {
-			line(e.ID, e.CreatedAt.UTC().Format(time.DateTime), e.BizType, e.BizID, e.Action, e.Round, e.Status, e.Attempt,
-				orDash(e.Provider), orDash(e.ErrorCode))
+			line(entryCells(e)...)
 		}
 	})
+	if next > 0 && err == nil {
+		_, err = fmt.Fprintf(w.Stderr, "older ones: --before %d\n", next)
+	}
+	return err
+}
+
+// entryHeading stands above entryCells.
+const entryHeading = "ID\tCREATED\tBIZ_TYPE\tBIZ_ID\tACTION\tROUND\tSTATUS\tATTEMPT\tPROVIDER\tRECIPIENT\tERROR"
+
+// entryCells is a delivery as a line of a table.
+func entryCells(e push.Entry) []any {
+	return []any{
+		e.ID, clock(e.CreatedAt.UTC()), e.BizType, e.BizID, e.Action, e.Round, e.Status, e.Attempt,
+		orDash(e.Provider), orDash(e.Recipient), orDash(e.ErrorCode),
+	}
 }
 
 // orDash keeps an empty cell visible.

@@ -7,7 +7,6 @@ import (
 
 	"pusher/internal/cli"
 	"pusher/internal/push"
-	"pusher/internal/store"
 )
 
 // receipt is a provider's later word in JSON.
@@ -25,7 +24,7 @@ type receipt struct {
 }
 
 // receiptsOf makes the JSON of receipts: [] and not null when there is none.
-func receiptsOf(list []store.Receipt) []receipt {
+func receiptsOf(list []push.Heard) []receipt {
 	views := make([]receipt, len(list))
 	for i, r := range list {
 		views[i] = receipt{

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +8,7 @@ import (
 	"pusher/internal/assemble"
 	"pusher/internal/cli"
 	"pusher/internal/config"
-	"pusher/internal/dedup"
+	"pusher/internal/operate"
 	"pusher/internal/push"
 	"pusher/internal/store"
 )
@@ -23,7 +18,7 @@ func newLogShowCommand(w *cli.World) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show BIZ_TYPE BIZ_ID ACTION | KEY | ID",
-		Short: "Explain one delivery: row, attempts, Redis key, origin, what happens next",
+		Short: "Explain one delivery: row, attempts, Redis key, receipts, origin, what happens next",
 		Args: cli.Args(func(_ *cobra.Command, args []string) error {
 			_, err := named(args)
 			return err
@@ -34,10 +29,16 @@ func newLogShowCommand(w *cli.World) *cobra.Command {
 				return err
 			}
 			return withStore(cmd.Context(), w, func(c *config.Config, log *store.Store) error {
-				told, err := explain(cmd.Context(), c, log, filter)
+				keys, closeKeys, err := assemble.Keys(c)
 				if err != nil {
 					return err
 				}
+				defer func() { _ = closeKeys() }()
+				s, err := assemble.Desk(c, log, keys, nil).Named(cmd.Context(), filter)
+				if err != nil {
+					return err
+				}
+				told := storyOf(s)
 				if asJSON {
 					return printJSON(w.Stdout, told)
 				}
@@ -49,113 +50,60 @@ func newLogShowCommand(w *cli.World) *cobra.Command {
 	return cmd
 }
 
-// named reads the name of one delivery; Before is one above a row's id.
-func named(args []string) (store.Filter, error) {
-	var f store.Filter
-	switch len(args) {
-	case 1:
-		if id, err := strconv.ParseInt(args[0], 10, 64); err == nil && id > 0 {
-			f.Before = id + 1
-			return f, nil
-		}
-		id, err := ofKey(args[0])
-		f.Identity = id
-		return f, err
-	case 3:
-		f.Identity = push.Identity{BizType: args[0], Action: push.Action(args[2])}
-		f.BizID = args[1]
-		return f, nil
-	}
-	return f, fmt.Errorf("a delivery is named by BIZ_TYPE BIZ_ID ACTION, by its key or by its row id; %d words are given", len(args))
-}
-
-// ofKey reads a dedup key back.
-func ofKey(key string) (push.Identity, error) {
-	parts := strings.Split(key, ":")
-	if len(parts) != 5 || parts[0] != "push" || parts[1] != "dedup" {
-		return push.Identity{}, fmt.Errorf("%q is neither a row id nor a key such as push:dedup:resume_viewed:10248:sms", key)
-	}
-	bizType, version, versioned := strings.Cut(parts[2], "@")
-	if !versioned {
-		version = "v1"
-	}
-	bizType, err := url.PathUnescape(bizType)
-	if err != nil {
-		return push.Identity{}, fmt.Errorf("%q is no key: %w", key, err)
-	}
-	action, err := url.PathUnescape(parts[4])
-	if err != nil {
-		return push.Identity{}, fmt.Errorf("%q is no key: %w", key, err)
-	}
-	return push.Identity{BizType: bizType, RuleVersion: version, DedupID: parts[3], Action: push.Action(action)}, nil
-}
-
-// story is all that is known of one delivery.
+// story is all that is known of one delivery, in JSON.
 type story struct {
 	Delivery  delivery  `json:"delivery"`
 	Attempts  []attempt `json:"attempts"`
-	Receipts  []receipt `json:"receipts"`  // what its provider said later
-	Reference string    `json:"reference"` // by which the provider knows it
-	Redis     string    `json:"redis"`     // what its key says
-	Means     string    `json:"means"`     // what the status says
-	Next      string    `json:"next"`      // what happens next
+	Receipts  []receipt `json:"receipts"`            // what its provider said later
+	Actions   []deed    `json:"actions"`             // what operators did to it
+	Reference string    `json:"reference"`           // by which the provider knows it
+	Redis     string    `json:"redis"`               // what its key says
+	RedisKey  *redisKey `json:"redis_key,omitempty"` // the same for machines; absent where Redis did not answer
+	Means     string    `json:"means"`               // what the status says
+	Next      string    `json:"next"`                // what happens next
 	Others    []int64   `json:"others,omitempty"`
 }
 
-// explain finds the newest delivery of that name, with everything about it.
-func explain(ctx context.Context, c *config.Config, log *store.Store, f store.Filter) (story, error) {
-	f.Limit = 20
-	if f.Before > 0 {
-		f.Limit = 1
-	}
-	found, err := log.List(ctx, f)
-	if err != nil {
-		return story{}, err
-	}
-	if len(found) == 0 || f.Before > 0 && found[0].ID != f.Before-1 {
-		return story{}, store.ErrNotFound
-	}
-	entry, attempts, err := log.Show(ctx, found[0].ID)
-	if err != nil {
-		return story{}, err
-	}
-	receipts, err := log.Receipts(ctx, entry.ID)
-	if err != nil {
-		return story{}, err
-	}
-	told := story{
-		Delivery: viewOf(entry), Attempts: []attempt{}, Receipts: receiptsOf(receipts),
-		Redis: keyWords(ctx, c, entry.Key()), Reference: entry.Reference(entry.Round),
-		Means: means(entry), Next: next(entry, account(attempts), c, time.Now()),
-	}
-	for _, a := range attempts {
-		told.Attempts = append(told.Attempts, attemptOf(a))
-	}
-	for _, other := range found[1:] {
-		told.Others = append(told.Others, other.ID)
-	}
-	return told, nil
+// redisKey is a dedup key in JSON.
+type redisKey struct {
+	State     string  `json:"state"`
+	Owner     string  `json:"owner,omitempty"`
+	Attempt   int     `json:"attempt"`
+	LeaseLeft float64 `json:"lease_left_seconds"`
+	TTL       float64 `json:"ttl_seconds"`
 }
 
-// keyWords says what Redis holds; its absence hides nothing, since the row decides.
-func keyWords(ctx context.Context, c *config.Config, key string) string {
-	client, err := assemble.Redis(ctx, c)
-	if err != nil {
-		return "not read: " + cli.OneLine(err)
+// deed is one act of an operator on a delivery, in JSON.
+type deed struct {
+	ID      int64       `json:"action_id"`
+	At      time.Time   `json:"at"`
+	Actor   string      `json:"actor"`
+	Role    string      `json:"role"`
+	Verb    string      `json:"verb"`
+	Reason  string      `json:"reason"`
+	Was     push.Status `json:"was"`
+	Attempt int         `json:"attempt"` // before
+}
+
+// storyOf makes the JSON of a story: [] and not null where there is nothing.
+func storyOf(s operate.Story) story {
+	told := story{
+		Delivery: viewOf(s.Entry), Attempts: []attempt{}, Receipts: receiptsOf(s.Receipts), Actions: []deed{},
+		Reference: s.Reference, Redis: s.Redis, Means: s.Means, Next: s.Next, Others: s.Others,
 	}
-	defer func() { _ = client.Close() }()
-	info, err := dedup.New(client, c.Dedup.Lease).Inspect(ctx, key)
-	switch {
-	case err != nil:
-		return "not read: " + cli.OneLine(err)
-	case info.Foreign:
-		return "something else stands under this key; the next claim replaces it"
-	case info.State == push.KeyAbsent:
-		return "absent: the push log alone decides"
-	case info.State == push.KeyProcessing && info.LeaseLeft > 0:
-		return "processing, lease for another " + span(info.LeaseLeft)
-	case info.State == push.KeyProcessing:
-		return "processing, lease over: whoever claims next takes over"
+	for _, a := range s.Attempts {
+		told.Attempts = append(told.Attempts, attemptOf(a))
 	}
-	return fmt.Sprintf("%s, attempt %d, kept for another %s", info.State, info.Attempt, span(info.TTL))
+	for _, a := range s.Actions {
+		told.Actions = append(told.Actions, deed{
+			ID: a.ID, At: a.BegunAt.UTC(), Actor: a.Actor, Role: a.Role, Verb: a.Verb, Reason: a.Reason, Was: a.Was,
+			Attempt: a.Attempt,
+		})
+	}
+	if k := s.RedisKey; k != nil {
+		told.RedisKey = &redisKey{
+			State: k.State.String(), Owner: k.Owner, Attempt: k.Attempt, LeaseLeft: k.LeaseLeft.Seconds(), TTL: k.TTL.Seconds(),
+		}
+	}
+	return told
 }

@@ -33,7 +33,7 @@ func (s story) print(w *cli.World) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.printAttempts(w), s.printReceipts(w))
+	return errors.Join(s.printAttempts(w), s.printReceipts(w), s.printDeeds(w))
 }
 
 // printAttempts writes the attempts as a table; a delivery that was put off or ended before its first has none.
@@ -46,6 +46,19 @@ func (s story) printAttempts(w *cli.World) error {
 	return table(w.Stdout, "ATTEMPT\tSTARTED\tTOOK\tPROVIDER\tOUTCOME\tERROR\tWORKER", func(line func(...any)) {
 		for _, a := range s.Attempts {
 			line(a.Attempt, clock(a.StartedAt), took(a), orDash(a.Provider), a.Outcome, orDash(a.ErrorCode), orDash(a.Worker))
+		}
+	})
+}
+
+// printDeeds writes what operators did, as a table; nothing where they did nothing.
+func (s story) printDeeds(w *cli.World) error {
+	if len(s.Actions) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(w.Stdout)
+	return table(w.Stdout, "OPERATOR\tWHO\tDID\tWAS\tWHY", func(line func(...any)) {
+		for _, a := range s.Actions {
+			line(clock(a.At), a.Actor, a.Verb, fmt.Sprintf("%s, attempt %d", a.Was, a.Attempt), a.Reason)
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"pusher/internal/config"
 	"pusher/internal/push"
 	"pusher/internal/store"
 	"pusher/internal/testbed"
@@ -114,85 +113,5 @@ func TestLogOfADatabaseWithoutSchemaNamesTheCommand(t *testing.T) {
 	got := execute(t.Context(), "", "log", "list", "--config", s.config(t))
 	if got.code != 1 || !strings.Contains(got.stderr, "run pusher migrate up") {
 		t.Errorf("got %+v", got)
-	}
-}
-
-func TestKeysAreReadBack(t *testing.T) {
-	t.Parallel()
-	for _, want := range []push.Identity{
-		{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: push.SMS},
-		{BizType: "a.b", RuleVersion: "v2", DedupID: "u%201,2026-01-02", Action: push.WeChat},
-	} {
-		got, err := ofKey(want.Key())
-		if err != nil || got != want {
-			t.Errorf("%s: got %+v, %v", want.Key(), got, err)
-		}
-	}
-	for _, bad := range []string{"", "x", "push:dedup:a:b", "push:dedup:a:b:c:d", "push:dedup:%zz:1:sms", "push:dedup:a:1:%z"} {
-		if _, err := ofKey(bad); err == nil {
-			t.Errorf("%q was taken for a key", bad)
-		}
-	}
-}
-
-func TestEveryStatusSaysWhatItMeansAndWhatHappensNext(t *testing.T) {
-	t.Parallel()
-	c, now, seen := config.Default(), time.Now(), map[string]push.Status{}
-	for _, status := range push.Statuses() {
-		e := store.Entry{Status: status, Identity: push.Identity{Action: push.SMS}}
-		says := next(e, false, c, now)
-		if says == "" || means(e) == "" {
-			t.Errorf("%s: nothing is said", status)
-		}
-		seen[says] = status
-	}
-	if len(seen) < 7 {
-		t.Errorf("only %d different words: %v", len(seen), seen)
-	}
-}
-
-func TestWhatHappensNextSaysWhenAndWhoMustAct(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
-	sms, wechat := push.Identity{Action: push.SMS}, push.Identity{Action: push.WeChat}
-	resend := config.Default()
-	resend.Channels.SMS.WhenUnknown = config.Resend
-	cases := map[string]struct {
-		entry   store.Entry
-		stopped bool
-		config  *config.Config
-		says    string
-	}{
-		"retries used up": {store.Entry{Status: push.Failed, RetriesUsed: 8}, false, nil, "used up: the compensator gives it up"},
-		"due soon":        {store.Entry{Status: push.Failed, NextAttemptAt: now.Add(90 * time.Second)}, false, nil, "re-enqueues it after 2026-01-02 03:01:30, in 1m30s"},
-		"due":             {store.Entry{Status: push.Failed, NextAttemptAt: now.Add(-time.Hour)}, false, nil, "after 2026-01-02 02:00:00, 1h ago"},
-		"account":         {store.Entry{Status: push.Failed, NextAttemptAt: now}, true, nil, "mend the account at the provider"},
-		"letter due":      {store.Entry{Status: push.Dead, LetterDue: true}, false, nil, "writes its dead letter"},
-		"letter written":  {store.Entry{Status: push.Dead}, false, nil, "push-events-dlq"},
-		"asked":           {store.Entry{Status: push.Unknown, Identity: sms, UpdatedAt: now}, false, nil, "asked until 2026-01-02 03:15:00, in 15m; then it is held"},
-		"held":            {store.Entry{Status: push.Unknown, Identity: sms, AmbiguousSince: now.Add(-time.Hour)}, false, nil, "it is held for an operator (ask the provider by the reference), and given up after 2026-01-05 02:00:00, in 71h"},
-		"resent":          {store.Entry{Status: push.Unknown, Identity: sms, UpdatedAt: now}, false, resend, "then it is sent again, as a possible duplicate"},
-		"wechat":          {store.Entry{Status: push.Unknown, Identity: wechat, AmbiguousSince: now}, false, nil, "repeated with the same id until 2026-01-02 03:09:00, in 9m"},
-		"no lease":        {store.Entry{Status: push.Sending}, false, nil, "(?)"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := tc.config
-			if c == nil {
-				c = config.Default()
-			}
-			if says := next(tc.entry, tc.stopped, c, now); !strings.Contains(says, tc.says) {
-				t.Errorf("got %q, want %q", says, tc.says)
-			}
-		})
-	}
-}
-
-func TestAccountStopIsThatOfTheLastAttempt(t *testing.T) {
-	t.Parallel()
-	stop, other := store.Attempt{Outcome: "account"}, store.Attempt{Outcome: "not_sent"}
-	if account(nil) || account([]store.Attempt{stop, other}) || !account([]store.Attempt{other, stop}) {
-		t.Error("an account stop is found where there is none, or not where it is")
 	}
 }

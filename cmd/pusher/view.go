@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"pusher/internal/push"
-	"pusher/internal/store"
 )
 
 // delivery is a row of the push log in JSON. Times that are not set are left out.
@@ -39,13 +38,14 @@ type delivery struct {
 	LeaseUntil        time.Time   `json:"lease_until,omitzero"`
 	AmbiguousSince    time.Time   `json:"ambiguous_since,omitzero"`
 	NextAttemptAt     time.Time   `json:"next_attempt_at,omitzero"`
+	PublishedAt       time.Time   `json:"published_at,omitzero"`
 	ExpiresAt         time.Time   `json:"expires_at,omitzero"`
 	SettledAt         time.Time   `json:"settled_at,omitzero"`
 	SentAt            time.Time   `json:"sent_at,omitzero"`
 }
 
 // viewOf makes the JSON of a row. The user id is masked here; the recipient is so in the row already.
-func viewOf(e store.Entry) delivery {
+func viewOf(e push.Entry) delivery {
 	return delivery{
 		ID: e.ID, Key: e.Key(), BizType: e.BizType, RuleVersion: e.RuleVersion, DedupID: e.DedupID, Action: e.Action,
 		Round: e.Round, BizID: e.BizID, Status: e.Status, Attempt: e.Attempt, RetriesUsed: e.RetriesUsed,
@@ -54,7 +54,7 @@ func viewOf(e store.Entry) delivery {
 		PossibleDuplicate: e.PossibleDuplicate, LetterDue: e.LetterDue, Topic: e.Origin.Topic,
 		Partition: e.Origin.Partition, Offset: e.Origin.Offset, RecordTime: e.Origin.Time.UTC(), CreatedAt: e.CreatedAt.UTC(),
 		UpdatedAt: e.UpdatedAt.UTC(), LeaseUntil: utc(e.LeaseUntil), AmbiguousSince: utc(e.AmbiguousSince),
-		NextAttemptAt: utc(e.NextAttemptAt), ExpiresAt: utc(e.ExpiresAt), SettledAt: utc(e.SettledAt), SentAt: utc(e.SentAt),
+		NextAttemptAt: utc(e.NextAttemptAt), PublishedAt: utc(e.PublishedAt), ExpiresAt: utc(e.ExpiresAt), SettledAt: utc(e.SettledAt), SentAt: utc(e.SentAt),
 	}
 }
 
@@ -73,7 +73,7 @@ type attempt struct {
 }
 
 // attemptOf makes the JSON of an attempt. The owner is left out: it is of no use to anybody but the protocol.
-func attemptOf(a store.Attempt) attempt {
+func attemptOf(a push.Attempt) attempt {
 	return attempt{
 		Attempt: a.Attempt, Provider: a.Provider, Outcome: a.Outcome, ProviderMsgID: a.ProviderMsgID,
 		ErrorCode: a.ErrorCode, ErrorMessage: a.ErrorMessage, StartedAt: utc(a.StartedAt), FinishedAt: utc(a.FinishedAt),

@@ -2,6 +2,7 @@ package push
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,6 +19,28 @@ func (id Identity) Key() string {
 		version = "@" + id.RuleVersion
 	}
 	return keyPrefix + EncodeKeyPart(id.BizType) + version + ":" + id.DedupID + ":" + EncodeKeyPart(string(id.Action))
+}
+
+// ParseKey reads a dedup key back: ParseKey(id.Key()) is id.
+func ParseKey(key string) (Identity, error) {
+	rest, ok := strings.CutPrefix(key, keyPrefix)
+	parts := strings.Split(rest, ":")
+	if !ok || len(parts) != 3 {
+		return Identity{}, fmt.Errorf("%q is no key such as push:dedup:resume_viewed:10248:sms", key)
+	}
+	bizType, version, versioned := strings.Cut(parts[0], "@")
+	if !versioned {
+		version = "v1"
+	}
+	bizType, err := url.PathUnescape(bizType)
+	if err != nil {
+		return Identity{}, fmt.Errorf("%q is no key: %w", key, err)
+	}
+	action, err := url.PathUnescape(parts[2])
+	if err != nil {
+		return Identity{}, fmt.Errorf("%q is no key: %w", key, err)
+	}
+	return Identity{BizType: bizType, RuleVersion: version, DedupID: parts[1], Action: Action(action)}, nil
 }
 
 // EncodeKeyPart percent-encodes what could make two different facts share a key: the separators, the percent sign,

@@ -87,3 +87,21 @@ func TestReferenceIsTheSameForEveryAttemptOfARound(t *testing.T) {
 		}
 	}
 }
+
+func TestKeysAreReadBack(t *testing.T) {
+	t.Parallel()
+	for _, want := range []Identity{
+		{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: SMS},
+		{BizType: "a.b", RuleVersion: "v2", DedupID: "u%201,2026-01-02", Action: WeChat},
+	} {
+		got, err := ParseKey(want.Key())
+		if err != nil || got != want {
+			t.Errorf("%s: got %+v, %v", want.Key(), got, err)
+		}
+	}
+	for _, bad := range []string{"", "x", "push:dedup:a:b", "push:dedup:a:b:c:d", "push:dedup:%zz:1:sms", "push:dedup:a:1:%z"} {
+		if _, err := ParseKey(bad); err == nil {
+			t.Errorf("%q was taken for a key", bad)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 const (
 	codeUsedUp         = "retries_used_up"
 	codeExpired        = "expired"
-	codeUnknownExpired = "unknown_expired"
+	codeUnknownExpired = push.CodeUnknownExpired
 )
 
 // Guards of rule Q6; none touches sending.

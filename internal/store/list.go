@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,67 +12,118 @@ import (
 	"pusher/internal/push"
 )
 
-// ErrNotFound is the answer to a delivery that is not in the push log.
-var ErrNotFound = errors.New("no such delivery in the push log")
-
-// Entry is one delivery as operators see it; nothing in it is personal but UserID and the masked Recipient.
-type Entry struct {
-	push.Identity
-
-	ID                int64  // push_log.id: names the delivery for Show
-	Round             int    // from 1
-	BizID             string // the event's own, for people
-	Status            push.Status
-	Attempt           int         // the number of the current attempt; 0 before the first
-	RetriesUsed       int         // what counts against retry.max_attempts
-	Provider          string      // of the current attempt; empty while none was named
-	ProviderMsgID     string      // empty unless the provider gave one
-	ErrorCode         string      // of the last attempt, or the reason of skipped, expired, dead
-	ErrorMessage      string      // the provider's words
-	UserID            string      // whole: our own id, not an address
-	Recipient         string      // masked
-	EventID           string      // as the producer gave it
-	TraceID           string      // 32 hex digits, or empty
-	PossibleDuplicate bool        // sent again by policy although an earlier attempt may have been accepted
-	LetterDue         bool        // a dead letter is still to be written
-	Origin            push.Origin // the record that made the row
-
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	LeaseUntil     time.Time // zero unless sending
-	AmbiguousSince time.Time // zero when no attempt is in doubt
-	NextAttemptAt  time.Time // zero unless failed or deferred
-	ExpiresAt      time.Time // zero when the event has none
-	SettledAt      time.Time // zero while not settled
-	SentAt         time.Time // zero unless accepted
-}
-
-// Filter says which deliveries to list; a zero field does not restrict.
-type Filter struct {
-	push.Identity // any of its fields
-
-	BizID         string
-	UserID        string
-	RecipientHash []byte        // the keyed hash, as rows have it
-	Statuses      []push.Status // any of these
-	Since         time.Time     // created at or after
-	Before        int64         // ids below this one: the last id of the page before
-	Limit         int           // 0 means 50
-}
-
 const (
 	defaultLimit = 50 // a screenful
+
+	// reach bounds how many rows one call looks at for conditions that no index serves: an answer always comes soon,
+	// and says from where to go on.
+	reach = 100_000
+
+	// standing is how much later than its id was given a row may have been written: a statement's time, and room.
+	standing = 2 * time.Minute
 
 	// entryColumns is what scanEntry reads of push_log l.
 	entryColumns = `l.id, l.biz_type, l.rule_version, l.dedup_id, l.action, l.round, l.biz_id, l.status, l.attempt,
 	l.retries_used, coalesce(l.provider, ''), coalesce(l.provider_msg_id, ''), coalesce(l.error_code, ''),
-	coalesce(l.error_message, ''), coalesce(l.user_id, ''), coalesce(l.recipient, ''), coalesce(l.event_id, ''),
-	coalesce(l.trace_id, ''), l.possible_duplicate, l.letter_due, l.topic, l.partition, l.offset_, l.record_time,
-	l.created_at, l.updated_at, l.lease_until, l.ambiguous_since, l.next_attempt_at, l.expires_at, l.settled_at, l.sent_at`
+	coalesce(l.error_message, ''), coalesce(l.user_id, ''), coalesce(l.recipient, ''), l.recipient_full IS NOT NULL,
+	coalesce(l.event_id, ''), coalesce(l.trace_id, ''), l.possible_duplicate, l.letter_due, l.topic, l.partition,
+	l.offset_, l.record_time, l.created_at, l.updated_at, l.lease_until, l.ambiguous_since, l.next_attempt_at,
+	l.published_at, l.expires_at, l.settled_at, l.sent_at`
+
+	// overtaken is whether a later round of the delivery exists: then the row is history (rule O1).
+	overtaken = `EXISTS (SELECT FROM push_log r WHERE r.biz_type = l.biz_type AND r.rule_version = l.rule_version
+		AND r.dedup_id = l.dedup_id AND r.action = l.action AND r.round > l.round)`
 )
 
-// restrictions are the conditions that f asks for, and their arguments.
-func (f Filter) restrictions() (where string, args pgx.NamedArgs) {
+// List returns deliveries, newest first, at most limit (0 means 50) and only row ids below before (0 means all).
+// Page.Next goes on from there: a page may hold fewer than limit, even none, although older ones exist, since a call
+// looks at a bounded number of rows.
+func (s *Store) List(ctx context.Context, f push.Filter, before int64, limit int) (push.Page, error) {
+	list, next, err := page(ctx, s, f, before, limit, entryColumns, scanEntry)
+	if err != nil {
+		return push.Page{}, fmt.Errorf("listing the push log: %w", err)
+	}
+	return push.Page{Entries: list, Next: next}, nil
+}
+
+// Candidates is List for an operator's deed: with what decides whether a row may be moved.
+func (s *Store) Candidates(ctx context.Context, f push.Filter, before int64, limit int) ([]push.Candidate, int64, error) {
+	list, next, err := page(ctx, s, f, before, limit, entryColumns+`, `+overtaken, scanCandidate)
+	if err != nil {
+		return nil, 0, fmt.Errorf("looking for candidates: %w", err)
+	}
+	return list, next, nil
+}
+
+// page reads columns of the rows that f asks for.
+func page[T any](ctx context.Context, s *Store, f push.Filter, before int64, limit int, columns string,
+	scan func(pgx.CollectableRow) (T, error)) (list []T, next int64, err error) {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	floor, before, err := s.bounds(ctx, f, before)
+	if err != nil || before <= floor {
+		return nil, 0, err
+	}
+	bottom := floor
+	if !indexed(f) {
+		bottom = max(floor, before-reach)
+	}
+	where, args := restrictions(f)
+	args["before"], args["bottom"], args["limit"] = before, bottom, limit
+	var last int64
+	rows, err := s.pool.Query(ctx, `SELECT `+columns+`, l.id FROM push_log l WHERE `+where+
+		` AND l.id < @before AND l.id >= @bottom ORDER BY l.id DESC LIMIT @limit`, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (T, error) { return scan(tail{row, &last}) })
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(list) == limit:
+		return list, last, nil
+	case bottom > floor:
+		return list, bottom, nil
+	}
+	return list, 0, nil
+}
+
+// tail reads one column more than its user asks for: the row's id.
+type tail struct {
+	pgx.CollectableRow
+
+	id *int64
+}
+
+// Scan reads the columns and the id.
+func (t tail) Scan(targets ...any) error { return t.CollectableRow.Scan(append(targets, t.id)...) }
+
+// bounds are the row ids among which f's rows are: floor <= id < top.
+func (s *Store) bounds(ctx context.Context, f push.Filter, before int64) (floor, top int64, err error) {
+	from, to := orNull(f.From), orNull(f.To)
+	err = s.pool.QueryRow(ctx, `SELECT
+	CASE WHEN @from::timestamptz IS NULL THEN coalesce((SELECT min(id) FROM push_log), 1)
+		ELSE push_log_id_at(@from::timestamptz - @standing::interval) END,
+	CASE WHEN @to::timestamptz IS NULL THEN coalesce((SELECT max(id) + 1 FROM push_log), 1)
+		ELSE push_log_id_at(@to::timestamptz + @standing::interval) END`,
+		pgx.NamedArgs{"from": from, "to": to, "standing": standing}).Scan(&floor, &top)
+	if before > 0 {
+		top = min(top, before)
+	}
+	return floor, top, err
+}
+
+// indexed reports whether an index finds f's rows, or all rows are f's: then one call looks at them all.
+func indexed(f push.Filter) bool {
+	return len(f.IDs) > 0 || f.DedupID != "" || f.BizID != "" || f.UserID != "" || f.RecipientHash != nil ||
+		f.ErrorCode != "" || len(f.Statuses) > 0 && !slices.Contains(f.Statuses, push.Sent) &&
+		!slices.Contains(f.Statuses, push.Delivered)
+}
+
+// restrictions are the conditions that f asks for, and their arguments. A status stands in the text, since a partial
+// index must be seen to hold it before any argument is known; it is one of push.Statuses, or matches nothing.
+func restrictions(f push.Filter) (where string, args pgx.NamedArgs) {
 	where, args = "true", pgx.NamedArgs{}
 	add := func(asked bool, condition, name string, value any) {
 		if asked {
@@ -79,7 +131,7 @@ func (f Filter) restrictions() (where string, args pgx.NamedArgs) {
 			args[name] = value
 		}
 	}
-	statuses := column(f.Statuses, func(s push.Status) string { return string(s) })
+	add(len(f.IDs) > 0, "l.id = ANY (@ids)", "ids", f.IDs)
 	add(f.BizType != "", "l.biz_type = @biz_type", "biz_type", f.BizType)
 	add(f.RuleVersion != "", "l.rule_version = @rule_version", "rule_version", f.RuleVersion)
 	add(f.DedupID != "", "l.dedup_id = @dedup_id", "dedup_id", f.DedupID)
@@ -87,40 +139,54 @@ func (f Filter) restrictions() (where string, args pgx.NamedArgs) {
 	add(f.BizID != "", "l.biz_id = @biz_id", "biz_id", f.BizID)
 	add(f.UserID != "", "l.user_id = @user_id", "user_id", f.UserID)
 	add(f.RecipientHash != nil, "l.recipient_hash = @recipient_hash", "recipient_hash", f.RecipientHash)
-	add(len(statuses) > 0, "l.status = ANY (@statuses)", "statuses", statuses)
-	add(!f.Since.IsZero(), "l.created_at >= @since", "since", f.Since)
-	add(f.Before > 0, "l.id < @before", "before", f.Before)
+	add(f.Recipient != "", "l.recipient = @recipient", "recipient", f.Recipient)
+	add(f.Provider != "", "l.provider = @provider", "provider", f.Provider)
+	add(f.ErrorCode != "", "l.error_code = @error_code", "error_code", f.ErrorCode)
+	add(!f.From.IsZero(), "l.created_at >= @from", "from", f.From)
+	add(!f.To.IsZero(), "l.created_at < @to", "to", f.To)
+	if len(f.Statuses) > 0 {
+		where += " AND l.status IN (" + statusList(f.Statuses) + ")"
+	}
 	return where, args
 }
 
-// List returns deliveries, newest first.
-func (s *Store) List(ctx context.Context, f Filter) ([]Entry, error) {
-	where, args := f.restrictions()
-	args["limit"] = f.Limit
-	if f.Limit <= 0 {
-		args["limit"] = defaultLimit
-	}
-	rows, err := s.pool.Query(ctx, `SELECT `+entryColumns+` FROM push_log l WHERE `+where+
-		` ORDER BY l.id DESC LIMIT @limit`, args)
-	if err != nil {
-		return nil, fmt.Errorf("listing the push log: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, scanEntry)
-	if err != nil {
-		return nil, fmt.Errorf("listing the push log: %w", err)
-	}
-	return list, nil
+// statusList is statuses as SQL text; ” stands for what is none.
+func statusList(list []push.Status) string {
+	words := column(list, func(s push.Status) string {
+		if !slices.Contains(push.Statuses(), s) {
+			return "''"
+		}
+		return "'" + string(s) + "'"
+	})
+	return strings.Join(words, ", ")
 }
 
 // scanEntry reads entryColumns.
-func scanEntry(rec pgx.CollectableRow) (Entry, error) {
-	var e Entry
-	var lease, doubt, next, expires, settled, sent *time.Time
-	err := rec.Scan(&e.ID, &e.BizType, &e.RuleVersion, &e.DedupID, &e.Action, &e.Round, &e.BizID, &e.Status, &e.Attempt,
-		&e.RetriesUsed, &e.Provider, &e.ProviderMsgID, &e.ErrorCode, &e.ErrorMessage, &e.UserID, &e.Recipient, &e.EventID,
-		&e.TraceID, &e.PossibleDuplicate, &e.LetterDue, &e.Origin.Topic, &e.Origin.Partition, &e.Origin.Offset,
-		&e.Origin.Time, &e.CreatedAt, &e.UpdatedAt, &lease, &doubt, &next, &expires, &settled, &sent)
-	e.LeaseUntil, e.AmbiguousSince, e.NextAttemptAt = timeOf(lease), timeOf(doubt), timeOf(next)
-	e.ExpiresAt, e.SettledAt, e.SentAt = timeOf(expires), timeOf(settled), timeOf(sent)
+func scanEntry(rec pgx.CollectableRow) (push.Entry, error) {
+	var e push.Entry
+	err := scanInto(&e, rec)
 	return e, err
+}
+
+// scanCandidate reads entryColumns and overtaken.
+func scanCandidate(rec pgx.CollectableRow) (push.Candidate, error) {
+	var c push.Candidate
+	err := scanInto(&c.Entry, rec, &c.Overtaken)
+	return c, err
+}
+
+// scanInto reads entryColumns, and what follows them.
+func scanInto(e *push.Entry, rec pgx.CollectableRow, more ...any) error {
+	var lease, doubt, next, published, expires, settled, sent *time.Time
+	err := rec.Scan(append([]any{
+		&e.ID, &e.BizType, &e.RuleVersion, &e.DedupID, &e.Action, &e.Round, &e.BizID, &e.Status, &e.Attempt,
+		&e.RetriesUsed, &e.Provider, &e.ProviderMsgID, &e.ErrorCode, &e.ErrorMessage, &e.UserID, &e.Recipient,
+		&e.RecipientKept, &e.EventID, &e.TraceID, &e.PossibleDuplicate, &e.LetterDue, &e.Origin.Topic,
+		&e.Origin.Partition, &e.Origin.Offset, &e.Origin.Time, &e.CreatedAt, &e.UpdatedAt, &lease, &doubt, &next,
+		&published, &expires, &settled, &sent,
+	}, more...)...)
+	e.LeaseUntil, e.AmbiguousSince, e.NextAttemptAt = timeOf(lease), timeOf(doubt), timeOf(next)
+	e.PublishedAt, e.ExpiresAt = timeOf(published), timeOf(expires)
+	e.SettledAt, e.SentAt = timeOf(settled), timeOf(sent)
+	return err
 }

@@ -22,31 +22,63 @@ func TestListFiltersNewestFirst(t *testing.T) {
 	})
 	for _, c := range []struct {
 		name   string
-		filter store.Filter
+		filter push.Filter
 		want   []int64
 	}{
-		{"all", store.Filter{}, []int64{other.ID, wechat.ID, sms.ID}},
-		{"by status", store.Filter{Statuses: []push.Status{push.Sent, push.Failed}}, []int64{wechat.ID, sms.ID}},
-		{"by type", store.Filter{Identity: push.Identity{BizType: "job_applied"}}, []int64{other.ID}},
-		{"by id and action", store.Filter{BizID: "10248", Identity: push.Identity{Action: push.SMS}}, []int64{sms.ID}},
-		{"by key", store.Filter{Identity: wechatIdentity()}, []int64{wechat.ID}},
-		{"by user", store.Filter{UserID: "u2"}, []int64{other.ID}},
-		{"by recipient", store.Filter{RecipientHash: []byte{9}}, []int64{other.ID}},
-		{"since later", store.Filter{Since: time.Now().Add(time.Hour)}, nil},
-		{"first page", store.Filter{Limit: 2}, []int64{other.ID, wechat.ID}},
-		{"next page", store.Filter{Limit: 2, Before: wechat.ID}, []int64{sms.ID}},
+		{"all", push.Filter{}, []int64{other.ID, wechat.ID, sms.ID}},
+		{"by row", push.Filter{IDs: []int64{sms.ID, other.ID}}, []int64{other.ID, sms.ID}},
+		{"by status", push.Filter{Statuses: []push.Status{push.Sent, push.Failed}}, []int64{wechat.ID, sms.ID}},
+		{"by no status", push.Filter{Statuses: []push.Status{"lost'"}}, nil},
+		{"by type", push.Filter{Identity: push.Identity{BizType: "job_applied"}}, []int64{other.ID}},
+		{"by id and action", push.Filter{BizID: "10248", Identity: push.Identity{Action: push.SMS}}, []int64{sms.ID}},
+		{"by key", push.Filter{Identity: wechatIdentity()}, []int64{wechat.ID}},
+		{"by user", push.Filter{UserID: "u2"}, []int64{other.ID}},
+		{"by recipient", push.Filter{RecipientHash: []byte{9}}, []int64{other.ID}},
+		{"by masked recipient", push.Filter{Recipient: "138****8000", BizID: "7"}, []int64{other.ID}},
+		{"by provider", push.Filter{Provider: "aliyun", Identity: push.Identity{Action: push.WeChat}}, []int64{wechat.ID}},
+		{"by error", push.Filter{ErrorCode: "isp.SYSTEM_ERROR"}, []int64{wechat.ID}},
+		{"lately", push.Filter{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}, []int64{other.ID, wechat.ID, sms.ID}},
+		{"later", push.Filter{From: time.Now().Add(time.Hour)}, nil},
+		{"earlier", push.Filter{To: time.Now().Add(-time.Hour)}, nil},
 	} {
-		list, err := r.List(t.Context(), c.filter)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
+		page, err := r.List(t.Context(), c.filter, 0, 0)
+		if err != nil || page.Next != 0 {
+			t.Fatalf("%s: next %d, %v", c.name, page.Next, err)
 		}
-		var ids []int64
-		for _, e := range list {
-			ids = append(ids, e.ID)
+		if got := idsOf(page.Entries); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-		if !slices.Equal(ids, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, ids, c.want)
+	}
+}
+
+func idsOf(list []push.Entry) []int64 {
+	var ids []int64
+	for _, e := range list {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// However many rows come in between, each is on one page.
+func TestListGoesOnWhereThePageBeforeEnded(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	var want []int64
+	for range 5 {
+		want = append(want, r.put(t, push.SMS, push.Failed, nil))
+	}
+	slices.Reverse(want)
+	var got []int64
+	for before, pages := int64(0), 0; pages == 0 || before > 0; pages++ {
+		page, err := r.List(t.Context(), push.Filter{Statuses: []push.Status{push.Failed}}, before, 2)
+		if err != nil || pages > 5 {
+			t.Fatal(pages, err)
 		}
+		got, before = append(got, idsOf(page.Entries)...), page.Next
+		r.put(t, push.SMS, push.Failed, nil)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -76,7 +108,7 @@ func TestShowTellsEveryAttempt(t *testing.T) {
 	if second.Outcome != "accepted" || !second.Current || second.ErrorCode != "" || second.ProviderMsgID != "m1" {
 		t.Errorf("second attempt %+v", second)
 	}
-	if _, _, err := r.Show(t.Context(), 1<<40); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := r.Show(t.Context(), 1<<40); !errors.Is(err, push.ErrNotFound) {
 		t.Errorf("showing nothing: %v", err)
 	}
 }

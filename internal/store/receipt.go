@@ -65,23 +65,8 @@ func receiptArgs(r push.Receipt) pgx.NamedArgs {
 	}
 }
 
-// Receipt is a provider's later word, as operators see it.
-type Receipt struct {
-	ID         int64
-	Provider   string
-	Report     push.Report
-	MessageID  string
-	Code       string
-	Message    string
-	Effect     push.Effect
-	Repeats    int
-	ReceivedAt time.Time
-	ReportedAt time.Time // zero when the provider did not say
-	MatchedAt  time.Time
-}
-
 // Receipts returns what providers said later of one delivery, oldest first.
-func (s *Store) Receipts(ctx context.Context, deliveryID int64) ([]Receipt, error) {
+func (s *Store) Receipts(ctx context.Context, deliveryID int64) ([]push.Heard, error) {
 	rows, err := s.pool.Query(ctx, `
 SELECT id, provider, status, coalesce(provider_msg_id, ''), coalesce(code, ''), coalesce(message, ''), effect, repeats,
 	received_at, reported_at, matched_at
@@ -89,8 +74,8 @@ FROM push_receipt WHERE delivery_id = $1 ORDER BY id`, deliveryID)
 	if err != nil {
 		return nil, fmt.Errorf("showing the receipts of delivery %d: %w", deliveryID, err)
 	}
-	list, err := pgx.CollectRows(rows, func(rec pgx.CollectableRow) (Receipt, error) {
-		var r Receipt
+	list, err := pgx.CollectRows(rows, func(rec pgx.CollectableRow) (push.Heard, error) {
+		var r push.Heard
 		var reported *time.Time
 		err := rec.Scan(&r.ID, &r.Provider, &r.Report, &r.MessageID, &r.Code, &r.Message, &r.Effect, &r.Repeats,
 			&r.ReceivedAt, &reported, &r.MatchedAt)

@@ -89,7 +89,7 @@ func TestFieldReport24_EveryModeOfExecutionWorks(t *testing.T) {
 			if looked := r.Look(t.Context(), []push.Lookup{{Identity: intend("").Delivery.Identity}}); looked[0].Err != nil {
 				t.Error(looked[0].Err)
 			}
-			if list, err := r.List(t.Context(), store.Filter{Statuses: []push.Status{push.Sent}}); err != nil || len(list) != 2 {
+			if list, err := r.List(t.Context(), push.Filter{Statuses: []push.Status{push.Sent}}, 0, 0); err != nil || len(list.Entries) != 2 {
 				t.Errorf("list: %v, %v", list, err)
 			}
 			prepared := r.count(t, "SELECT count(*) FROM pg_prepared_statements")

@@ -1,17 +1,15 @@
-package main
+package operate
 
 import (
 	"fmt"
 	"strings"
 	"time"
 
-	"pusher/internal/config"
 	"pusher/internal/push"
-	"pusher/internal/store"
 )
 
-// means says in words what a delivery's status says (docs/contract.md, section 5).
-func means(e store.Entry) string {
+// Means says in words what a delivery's status says (docs/contract.md, section 5).
+func Means(e push.Entry) string {
 	switch e.Status {
 	case push.Sending:
 		return fmt.Sprintf("attempt %d may be going out now", e.Attempt)
@@ -42,18 +40,15 @@ func means(e store.Entry) string {
 	return ""
 }
 
-// account reports whether the last attempt met a stop of the whole account: only a person can end that.
-func account(attempts []store.Attempt) bool {
-	return len(attempts) > 0 && attempts[len(attempts)-1].Outcome == push.Account.String()
-}
-
-// next says what will happen to a delivery by itself (docs/contract.md, section 5); stopped says that its account is.
-func next(e store.Entry, stopped bool, c *config.Config, now time.Time) string {
+// Next says what will happen to a delivery by itself (docs/contract.md, section 5), and what a person can do where
+// nothing will; stopped says that its account is.
+func (d *Desk) Next(e push.Entry, stopped bool) string {
+	now := d.cfg.Now()
 	switch e.Status {
 	case push.Sending:
 		return "its pusher writes the outcome; once its lease is over (" + at(e.LeaseUntil, now) + "), another worker or the compensator takes it up"
 	case push.Failed, push.Deferred:
-		if e.RetriesUsed >= c.Retry.MaxAttempts {
+		if e.RetriesUsed >= d.cfg.Policy.MaxAttempts {
 			return "its retries are used up: the compensator gives it up and writes a dead letter"
 		}
 		says := "the compensator re-enqueues it after " + at(e.NextAttemptAt, now)
@@ -64,31 +59,36 @@ func next(e store.Entry, stopped bool, c *config.Config, now time.Time) string {
 	case push.Queued:
 		return fmt.Sprintf("the pusher sends attempt %d when it reads the retry topic; the compensator publishes it again until then", e.Attempt)
 	case push.Unknown:
-		return afterUnknown(e, c, now)
+		return d.afterUnknown(e, now)
 	case push.Sent:
 		return "nothing: it is done; a receipt may say more"
 	case push.Dead:
 		if e.LetterDue {
 			return "the compensator writes its dead letter; then nothing by itself"
 		}
-		return "nothing by itself: its dead letter is on " + c.Kafka.DeadLetterTopic
+		by := "pusher log requeue sends it once more, when its cause is mended"
+		if e.InDoubt() {
+			by = "it may have been sent: pusher log resolve sends it once more, when that is known or risked"
+		}
+		return "nothing by itself: its dead letter is on " + d.cfg.DeadLetterTopic + "; " + by
 	case push.Delivered, push.Undelivered, push.Expired, push.Skipped:
 	}
 	return "nothing: it is settled; the same fact is news again after its window"
 }
 
 // afterUnknown says who resolves a send whose outcome is not known. Doubt counts from the first attempt in doubt.
-func afterUnknown(e store.Entry, c *config.Config, now time.Time) string {
+func (d *Desk) afterUnknown(e push.Entry, now time.Time) string {
+	policy := d.cfg.Policy
 	since := e.AmbiguousSince
 	if since.IsZero() {
 		since = e.UpdatedAt
 	}
 	if e.Action == push.WeChat {
 		return fmt.Sprintf("repeated with the same id until %s, while WeChat remembers it; then %s",
-			at(since.Add(c.Channels.WeChat.ResendWithin), now), decided(c.Channels.WeChat.WhenUnknown, since.Add(c.Channels.WeChat.HoldMax), now))
+			at(since.Add(policy.ResendWithin), now), decided(policy.WeChat, since, now))
 	}
-	asked, sms := since.Add(c.Channels.SMS.AskFor), c.Channels.SMS
-	after := decided(sms.WhenUnknown, since.Add(sms.HoldMax), now)
+	asked := since.Add(policy.SMS.AskFor)
+	after := decided(policy.SMS, since, now)
 	if now.After(asked) {
 		return after
 	}
@@ -96,11 +96,12 @@ func afterUnknown(e store.Entry, c *config.Config, now time.Time) string {
 }
 
 // decided says what when_unknown makes of it.
-func decided(whenUnknown string, dead, now time.Time) string {
-	if whenUnknown == config.Resend {
+func decided(by push.Doubt, since, now time.Time) string {
+	if by.Resend {
 		return "it is sent again, as a possible duplicate"
 	}
-	return "it is held for an operator (ask the provider by the reference), and given up after " + at(dead, now)
+	return "it is held for an operator (ask the provider by the reference, then pusher log resolve), and given up after " +
+		at(since.Add(by.HoldMax), now)
 }
 
 // at is a time and how far it is from now; "?" when it is not set.
@@ -109,14 +110,14 @@ func at(t, now time.Time) string {
 	case t.IsZero():
 		return "?"
 	case left <= 0:
-		return fmt.Sprintf("%s, %s ago", clock(t.UTC()), span(-left))
+		return fmt.Sprintf("%s, %s ago", t.UTC().Format(time.DateTime), Span(-left))
 	default:
-		return fmt.Sprintf("%s, in %s", clock(t.UTC()), span(left))
+		return fmt.Sprintf("%s, in %s", t.UTC().Format(time.DateTime), Span(left))
 	}
 }
 
-// span is a duration to the second, from an hour on to the minute, without the parts that are nought.
-func span(d time.Duration) string {
+// Span is a duration to the second, from an hour on to the minute, without the parts that are nought.
+func Span(d time.Duration) string {
 	precision := time.Second
 	if d >= time.Hour {
 		precision = time.Minute
