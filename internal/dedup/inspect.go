@@ -37,7 +37,7 @@ func (k *Keys) inspectAll(ctx context.Context, keys []string) []reply {
 	for i, key := range keys {
 		calls[i] = call{"inspecting", k.inspect, key, []any{ms(k.lease)}}
 	}
-	return k.run(ctx, calls)
+	return run(ctx, k.client, calls)
 }
 
 // info is what an answer of inspect.lua says of the key.
@@ -78,5 +78,5 @@ func (k *Keys) Repair(ctx context.Context, repairs []Repair) []push.KeyAnswer {
 		args := append([]any{r.Seen.text}, k.state(r.Settlement, r.Window)...)
 		calls[i] = call{"repairing", k.repair, r.Seen.Key, append(args, ms(k.lease))}
 	}
-	return answers(k.run(ctx, calls))
+	return answers(run(ctx, k.client, calls))
 }

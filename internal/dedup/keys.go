@@ -40,7 +40,7 @@ func (k *Keys) Claim(ctx context.Context, claims []push.Claim) []push.Grant {
 			[]any{c.Owner, ms(k.lease), ms(c.Window), c.RecordTime.UnixMilli(), retry}}
 	}
 	grants := make([]push.Grant, len(claims))
-	for i, r := range k.run(ctx, calls) {
+	for i, r := range run(ctx, k.client, calls) {
 		if r.err != nil {
 			grants[i].Err = r.err
 			continue
@@ -61,7 +61,7 @@ func (k *Keys) Renew(ctx context.Context, holds []push.KeyHold) []push.KeyAnswer
 	for i, h := range holds {
 		calls[i] = call{"renewing", k.renew, h.Key, []any{h.Owner, ms(k.lease)}}
 	}
-	return answers(k.run(ctx, calls))
+	return answers(run(ctx, k.client, calls))
 }
 
 // Release gives each claim back (rule R1): the key is again the earlier settled state, or gone. Mine also when nobody
@@ -71,7 +71,7 @@ func (k *Keys) Release(ctx context.Context, holds []push.KeyHold) []push.KeyAnsw
 	for i, h := range holds {
 		calls[i] = call{"releasing", k.release, h.Key, []any{h.Owner}}
 	}
-	return answers(k.run(ctx, calls))
+	return answers(run(ctx, k.client, calls))
 }
 
 // Settle makes each key that its owner holds say what the row said (rule K1), for its window from now. Mine also when
@@ -81,7 +81,7 @@ func (k *Keys) Settle(ctx context.Context, settles []push.KeySettle) []push.KeyA
 	for i, s := range settles {
 		calls[i] = call{"settling", k.settle, s.Key, append([]any{s.Owner}, k.state(s.Settlement, s.Window)...)}
 	}
-	return answers(k.run(ctx, calls))
+	return answers(run(ctx, k.client, calls))
 }
 
 // state is a settlement as the scripts take it: state, attempt, settle time, life of the key.

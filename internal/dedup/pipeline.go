@@ -24,8 +24,8 @@ type reply struct {
 
 // run sends the calls as one pipeline and returns a reply for each. NOSCRIPT comes per command (a restarted, flushed or
 // failed-over Redis knows no scripts): only those calls go again, with their source, which every node of a cluster takes.
-func (k *Keys) run(ctx context.Context, calls []call) []reply {
-	cmds := k.pipeline(ctx, calls, redis.Pipeliner.EvalSha, func(c call) string { return c.sha })
+func run(ctx context.Context, client redis.UniversalClient, calls []call) []reply {
+	cmds := pipeline(ctx, client, calls, redis.Pipeliner.EvalSha, func(c call) string { return c.sha })
 	var again []call
 	var at []int
 	for i, cmd := range cmds {
@@ -33,7 +33,7 @@ func (k *Keys) run(ctx context.Context, calls []call) []reply {
 			again, at = append(again, calls[i]), append(at, i)
 		}
 	}
-	for i, cmd := range k.pipeline(ctx, again, redis.Pipeliner.Eval, func(c call) string { return c.source }) {
+	for i, cmd := range pipeline(ctx, client, again, redis.Pipeliner.Eval, func(c call) string { return c.source }) {
 		cmds[at[i]] = cmd
 	}
 
@@ -49,12 +49,14 @@ type eval func(p redis.Pipeliner, ctx context.Context, script string, keys []str
 
 // pipeline executes the calls in one round trip (in a cluster one a node). Each command carries its own error; what
 // Exec returns is only the first of them.
-func (k *Keys) pipeline(ctx context.Context, calls []call, eval eval, script func(call) string) []*redis.Cmd {
+func pipeline(
+	ctx context.Context, client redis.UniversalClient, calls []call, eval eval, script func(call) string,
+) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 0 {
 		return cmds
 	}
-	pipe := k.client.Pipeline()
+	pipe := client.Pipeline()
 	for i, c := range calls {
 		cmds[i] = eval(pipe, ctx, script(c), []string{c.key}, c.args...)
 	}

@@ -41,7 +41,7 @@ func TestNoScriptIsRedoneForTheCommandsThatMissedIt(t *testing.T) {
 			}
 			// One script is known, the other is not: a pipeline of both has answers and NOSCRIPT side by side.
 			inspect(t, keys, keyOf(0))
-			replies := keys.run(t.Context(), []call{
+			replies := run(t.Context(), client, []call{
 				{"inspecting", keys.inspect, keyOf(0), []any{1}},
 				{"renewing", keys.renew, keyOf(0), []any{"me", 1}},
 				{"inspecting", keys.inspect, keyOf(0), []any{1}},

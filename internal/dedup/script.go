@@ -30,8 +30,9 @@ type script struct {
 	sha    string
 }
 
-func newScript(body string) script {
-	source := keyLua + body
+func newScript(body string) script { return scriptOf(keyLua + body) }
+
+func scriptOf(source string) script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
 	return script{source: source, sha: hex.EncodeToString(sum[:])}
 }
