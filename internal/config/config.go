@@ -80,10 +80,11 @@ type Dedup struct {
 	OnRedisDown string        `yaml:"on_redis_down"` // pause or postgres: what arbitrates while Redis is away [pause]
 }
 
-// HTTP is the door for probes, metrics and operators.
+// HTTP is the door for probes, metrics and operators. Without any token the console is off.
 type HTTP struct {
-	Addr          string `yaml:"addr"` // host:port [127.0.0.1:8080]
-	OperatorToken Secret `yaml:"operator_token"`
+	Addr          string `yaml:"addr"`           // host:port [127.0.0.1:8080]
+	OperatorToken Secret `yaml:"operator_token"` // signs in to the console, to look and to act
+	ViewerToken   Secret `yaml:"viewer_token"`   // signs in to the console, to look only
 }
 
 // Retry is the backoff of what certainly was not sent.

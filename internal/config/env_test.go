@@ -100,12 +100,12 @@ func secretFile(t *testing.T, text string) string {
 
 func TestSecretsComeFromFilesWithoutTheLastNewline(t *testing.T) {
 	t.Parallel()
-	c := mustLoad(t, "redis: {password_file: "+secretFile(t, "one \n\n")+"}\nhttp: {operator_token_file: "+secretFile(t, "file")+"}\n",
-		"PUSHER_POSTGRES_URL_FILE="+secretFile(t, "postgres://h/db\r\n"), "PUSHER_HTTP_OPERATOR_TOKEN=variable")
+	c := mustLoad(t, "redis: {password_file: "+secretFile(t, "one \n\n")+"}\nhttp: {operator_token_file: "+secretFile(t, "the file's own token")+"}\n",
+		"PUSHER_POSTGRES_URL_FILE="+secretFile(t, "postgres://h/db\r\n"), "PUSHER_HTTP_OPERATOR_TOKEN=the variable's token")
 	if c.Redis.Password != "one \n" || c.Postgres.URL != "postgres://h/db" {
 		t.Errorf("got %q and %q", c.Redis.Password.Reveal(), c.Postgres.URL.Reveal())
 	}
-	if c.HTTP.OperatorToken != "variable" {
+	if c.HTTP.OperatorToken != "the variable's token" {
 		t.Errorf("the file won over the variable: %q", c.HTTP.OperatorToken.Reveal())
 	}
 }

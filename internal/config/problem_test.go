@@ -79,6 +79,9 @@ func TestEachMistakeNamesKeyAndLine(t *testing.T) {
 		"zone":                      {"dedup:\n  zone: Asia/Nowhere", "dedup.zone", 2, "IANA"},
 		"redis down":                {"dedup:\n  on_redis_down: ignore", "dedup.on_redis_down", 2, "pause"},
 		"http address":              {"http:\n  addr: 8080x", "http.addr", 2, "host:port"},
+		"short operator token":      {"http:\n  operator_token: hunter2", "http.operator_token", 2, "16"},
+		"short viewer token":        {"http:\n  viewer_token: hunter2", "http.viewer_token", 2, "16"},
+		"one token for two roles":   {"http:\n  operator_token: hunter2hunter2hunter2\n  viewer_token: hunter2hunter2hunter2", "http.viewer_token", 3, "their own"},
 
 		"no attempts":       {"retry:\n  max_attempts: 0", "retry.max_attempts", 2, "at least 1"},
 		"factor":            {"retry:\n  factor: 0.5", "retry.factor", 2, "shrink"},

@@ -179,9 +179,21 @@ func (v *validator) zone(key, name string) {
 	v.checkf(err == nil && name != "" && name != "Local", key, "%q is no time zone: use an IANA name such as Asia/Shanghai", name)
 }
 
+// minToken is how many characters a token of the console has at least: nobody guesses it, however patient.
+const minToken = 16
+
+// validate checks the address, and that no token can be guessed or opens more than it should.
+func (h HTTP) validate(v *validator) {
+	v.address("http.addr", h.Addr)
+	for key, token := range map[string]Secret{"http.operator_token": h.OperatorToken, "http.viewer_token": h.ViewerToken} {
+		v.checkf(token == "" || len(token) >= minToken, key, "is too short: use %d characters or more, such as those of `openssl rand -hex 16`", minToken)
+	}
+	v.checkf(h.ViewerToken == "" || h.ViewerToken != h.OperatorToken, "http.viewer_token", "is the operator's token too: give viewers their own")
+}
+
 // validateRest checks the small sections. A hash key that can be guessed would give every phone number away.
 func (c *Config) validateRest(v *validator) {
-	v.address("http.addr", c.HTTP.Addr)
+	c.HTTP.validate(v)
 	v.checkf(phonenumbers.GetCountryCodeForRegion(c.Phone.Region) != 0, "phone.region",
 		"%q is no region: use an ISO 3166 code in upper case, such as CN", c.Phone.Region)
 	key := c.Privacy.HashKey
