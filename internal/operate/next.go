@@ -9,99 +9,98 @@ import (
 )
 
 // Means says in words what a delivery's status says (docs/contract.md, section 5).
-func Means(e push.Entry) string {
+func Means(e push.Entry) Phrase {
 	switch e.Status {
 	case push.Sending:
-		return fmt.Sprintf("attempt %d may be going out now", e.Attempt)
+		return say("attempt %d may be going out now", e.Attempt)
 	case push.Sent:
 		if e.Action == push.Notify {
-			return "it is in the inbox"
+			return say("it is in the inbox")
 		}
-		return "the provider took it"
+		return say("the provider took it")
 	case push.Delivered:
-		return "a receipt says that it arrived"
+		return say("a receipt says that it arrived")
 	case push.Undelivered:
-		return "the provider took it, and a receipt says that it did not arrive"
+		return say("the provider took it, and a receipt says that it did not arrive")
 	case push.Failed:
-		return fmt.Sprintf("attempt %d certainly did not reach the recipient", e.Attempt)
+		return say("attempt %d certainly did not reach the recipient", e.Attempt)
 	case push.Queued:
-		return fmt.Sprintf("re-enqueued for attempt %d, waiting for a pusher", e.Attempt)
+		return say("re-enqueued for attempt %d, waiting for a pusher", e.Attempt)
 	case push.Deferred:
-		return "not yet: it waits for its not_before"
+		return say("not yet: it waits for its not_before")
 	case push.Unknown:
-		return fmt.Sprintf("attempt %d may have reached the recipient; nobody sends again until that is known", e.Attempt)
+		return say("attempt %d may have reached the recipient; nobody sends again until that is known", e.Attempt)
 	case push.Dead:
-		return "given up"
+		return say("given up")
 	case push.Expired:
-		return "its expires_at is past; never sent"
+		return say("its expires_at is past; never sent")
 	case push.Skipped:
-		return "never sent, by rule"
+		return say("never sent, by rule")
 	}
-	return ""
+	return Phrase{}
 }
 
 // Next says what will happen to a delivery by itself (docs/contract.md, section 5), and what a person can do where
 // nothing will; stopped says that its account is.
-func (d *Desk) Next(e push.Entry, stopped bool) string {
-	now := d.cfg.Now()
+func (d *Desk) Next(e push.Entry, stopped bool) Phrase {
 	switch e.Status {
 	case push.Sending:
-		return "its pusher writes the outcome; once its lease is over (" + at(e.LeaseUntil, now) + "), another worker or the compensator takes it up"
+		return say("its pusher writes the outcome; once its lease is over (%s), another worker or the compensator takes it up", e.LeaseUntil)
 	case push.Failed, push.Deferred:
 		if e.RetriesUsed >= d.cfg.Policy.MaxAttempts {
-			return "its retries are used up: the compensator gives it up and writes a dead letter"
+			return say("its retries are used up: the compensator gives it up and writes a dead letter")
 		}
-		says := "the compensator re-enqueues it after " + at(e.NextAttemptAt, now)
+		says := say("the compensator re-enqueues it after %s", e.NextAttemptAt)
 		if stopped {
-			says = "mend the account at the provider, by the error above; until then each attempt ends so, and none counts as a retry; " + says
+			says = say("mend the account at the provider, by the error above; until then each attempt ends so, and none counts as a retry; %s", says)
 		}
 		return says
 	case push.Queued:
-		return fmt.Sprintf("the pusher sends attempt %d when it reads the retry topic; the compensator publishes it again until then", e.Attempt)
+		return say("the pusher sends attempt %d when it reads the retry topic; the compensator publishes it again until then", e.Attempt)
 	case push.Unknown:
-		return d.afterUnknown(e, now)
+		return d.afterUnknown(e)
 	case push.Sent:
-		return "nothing: it is done; a receipt may say more"
+		return say("nothing: it is done; a receipt may say more")
 	case push.Dead:
 		if e.LetterDue {
-			return "the compensator writes its dead letter; then nothing by itself"
+			return say("the compensator writes its dead letter; then nothing by itself")
 		}
-		by := "pusher log requeue sends it once more, when its cause is mended"
+		by := say("pusher log requeue sends it once more, when its cause is mended")
 		if e.InDoubt() {
-			by = "it may have been sent: pusher log resolve sends it once more, when that is known or risked"
+			by = say("it may have been sent: pusher log resolve sends it once more, when that is known or risked")
 		}
-		return "nothing by itself: its dead letter is on " + d.cfg.DeadLetterTopic + "; " + by
+		return say("nothing by itself: its dead letter is on %s; %s", d.cfg.DeadLetterTopic, by)
 	case push.Delivered, push.Undelivered, push.Expired, push.Skipped:
 	}
-	return "nothing: it is settled; the same fact is news again after its window"
+	return say("nothing: it is settled; the same fact is news again after its window")
 }
 
 // afterUnknown says who resolves a send whose outcome is not known. Doubt counts from the first attempt in doubt.
-func (d *Desk) afterUnknown(e push.Entry, now time.Time) string {
+func (d *Desk) afterUnknown(e push.Entry) Phrase {
 	policy := d.cfg.Policy
 	since := e.AmbiguousSince
 	if since.IsZero() {
 		since = e.UpdatedAt
 	}
 	if e.Action == push.WeChat {
-		return fmt.Sprintf("repeated with the same id until %s, while WeChat remembers it; then %s",
-			at(since.Add(policy.ResendWithin), now), decided(policy.WeChat, since, now))
+		return say("repeated with the same id until %s, while WeChat remembers it; then %s",
+			since.Add(policy.ResendWithin), decided(policy.WeChat, since))
 	}
 	asked := since.Add(policy.SMS.AskFor)
-	after := decided(policy.SMS, since, now)
-	if now.After(asked) {
+	after := decided(policy.SMS, since)
+	if d.cfg.Now().After(asked) {
 		return after
 	}
-	return fmt.Sprintf("the provider, where it can be asked, is asked until %s; then %s", at(asked, now), after)
+	return say("the provider, where it can be asked, is asked until %s; then %s", asked, after)
 }
 
 // decided says what when_unknown makes of it.
-func decided(by push.Doubt, since, now time.Time) string {
+func decided(by push.Doubt, since time.Time) Phrase {
 	if by.Resend {
-		return "it is sent again, as a possible duplicate"
+		return say("it is sent again, as a possible duplicate")
 	}
-	return "it is held for an operator (ask the provider by the reference, then pusher log resolve), and given up after " +
-		at(since.Add(by.HoldMax), now)
+	return say("it is held for an operator (ask the provider by the reference, then pusher log resolve), and given up after %s",
+		since.Add(by.HoldMax))
 }
 
 // at is a time and how far it is from now; "?" when it is not set.

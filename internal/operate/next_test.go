@@ -30,8 +30,8 @@ func TestEveryStatusSaysWhatItMeansAndWhatHappensNext(t *testing.T) {
 	desk, seen := deskAt(time.Now(), policy()), map[string]push.Status{}
 	for _, status := range push.Statuses() {
 		e := push.Entry{Status: status, Identity: push.Identity{Action: push.SMS}}
-		says := desk.Next(e, false)
-		if says == "" || Means(e) == "" {
+		says := desk.Next(e, false).English(time.Now())
+		if says == "" || Means(e).English(time.Now()) == "" {
 			t.Errorf("%s: nothing is said", status)
 		}
 		seen[says] = status
@@ -69,7 +69,7 @@ func TestWhatHappensNextSaysWhenAndWhoMustAct(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if says := deskAt(now, tc.policy).Next(tc.entry, tc.stopped); !strings.Contains(says, tc.says) {
+			if says := deskAt(now, tc.policy).Next(tc.entry, tc.stopped).English(now); !strings.Contains(says, tc.says) {
 				t.Errorf("got %q, want %q", says, tc.says)
 			}
 		})

@@ -24,6 +24,8 @@ type Story struct {
 	RedisKey  *Key           // the same; nil where it could not be read
 	Means     string         // what the status says
 	Next      string         // what happens next, and when
+	Says      Phrase         // Means, for other languages
+	Follows   Phrase         // Next, likewise
 	Others    []int64        // older rows of the same name: other rounds, other versions
 }
 
@@ -52,14 +54,15 @@ func (d *Desk) Explain(ctx context.Context, id int64) (Story, error) {
 	if err != nil {
 		return Story{}, err
 	}
-	s := Story{Entry: entry, Attempts: attempts, Reference: entry.Reference(entry.Round), Means: Means(entry)}
+	s := Story{Entry: entry, Attempts: attempts, Reference: entry.Reference(entry.Round), Says: Means(entry)}
 	var failed [2]error
 	s.Receipts, failed[0] = d.Reader.Receipts(ctx, id)
 	s.Actions, failed[1] = d.Reader.ActionsOn(ctx, id)
 	if err := errors.Join(failed[:]...); err != nil {
 		return Story{}, err
 	}
-	s.Next = d.Next(entry, stopped(attempts))
+	s.Follows = d.Next(entry, stopped(attempts))
+	s.Means, s.Next = s.Says.English(d.cfg.Now()), s.Follows.English(d.cfg.Now())
 	if d.Keys != nil {
 		s.RedisKey, s.Redis = d.key(ctx, entry.Key())
 	}
