@@ -108,29 +108,6 @@ func TestTimedOutIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestReplaySendsNothing: the whole topic is read again by another group, with Redis emptied.
-func TestReplaySendsNothing(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t, 2)
-	_, stop := s.run()
-	const n = 30
-	for i := range n {
-		s.write(event(i, ""))
-	}
-	s.settled(3*n, push.Sent)
-	stop()
-	s.forget()
-	s.cfg.Kafka.Group += "-again"
-	p, _ := s.run()
-	s.eventually("everything read again", func() bool { return s.lag() == 0 && p.Stopped().Row > 0 })
-	if got := s.sandbox.Journal().Total(""); got != 2*n {
-		t.Errorf("%d accepted sends, want %d", got, 2*n)
-	}
-	if got := s.number(`SELECT count(*) FROM push_log`); got != 3*n {
-		t.Errorf("%d rows, want %d", got, 3*n)
-	}
-}
-
 // TestSameFactAfterItsWindowIsNews: inside the window a duplicate, after it the next round.
 func TestSameFactAfterItsWindowIsNews(t *testing.T) {
 	t.Parallel()
