@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 	"github.com/segmentio/kafka-go"
 	"go.uber.org/goleak"
@@ -84,7 +83,8 @@ func connectWith(t *testing.T, c *config.Config, providers provider.Config) *sys
 	if err := s.sandbox.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.sandbox.Close() })
+	box := s.sandbox
+	t.Cleanup(func() { _ = box.Close() })
 	c.Channels.SMS.Aliyun.Endpoint, c.Channels.SMS.Tencent.Endpoint = s.sandbox.URL(), s.sandbox.URL()
 	c.Channels.WeChat.Endpoint = s.sandbox.URL()
 	if s.db, err = pgxpool.New(t.Context(), c.Postgres.URL.Reveal()); err != nil {
@@ -370,14 +370,4 @@ func (s *system) deadLetters(n int) []kafka.Message {
 		letters = append(letters, m)
 	}
 	return letters
-}
-
-// forget empties this system's Redis.
-func (s *system) forget() {
-	s.t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: s.cfg.Redis.Addrs[0], DB: s.cfg.Redis.DB})
-	defer func() { _ = client.Close() }()
-	if err := client.FlushDB(s.t.Context()).Err(); err != nil {
-		s.t.Fatal(err)
-	}
 }
