@@ -40,6 +40,7 @@ type Deliverer struct {
 	results  *batcher[push.Result, push.Answer]
 	undos    *batcher[push.Held, push.Answer]
 	repeats  *batcher[push.Held, push.Answer]
+	switches *batcher[push.Switch, push.Answer]
 
 	flights  *flights
 	watchdog *watchdog
@@ -84,6 +85,7 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 		results:  newBatcher(cfg.Tracer, "result", batchMost, cfg.Call, between(fault.BeforeResult, fault.AfterResult, results.Record, noAnswer)),
 		undos:    newBatcher(cfg.Tracer, "undo", batchMost, cfg.Call, between(fault.BeforeUndo, fault.AfterUndo, results.Undo, noAnswer)),
 		repeats:  newBatcher(cfg.Tracer, "repeat", batchMost, cfg.Call, between(fault.BeforeRepeat, fault.AfterRepeat, results.Repeat, noAnswer)),
+		switches: newBatcher(cfg.Tracer, "switch", batchMost, cfg.Call, between(fault.BeforeSwitch, fault.AfterSwitch, results.Switch, noAnswer)),
 		flights:  newFlights(),
 		room:     semaphore.NewWeighted(int64(cfg.Waiting)),
 		bytes:    semaphore.NewWeighted(cfg.WaitingBytes),
@@ -115,6 +117,7 @@ func (d *Deliverer) start() {
 	d.looks.start(d.life, &d.crew, d.halt, 1)
 	d.undos.start(d.life, &d.crew, d.halt, 1)
 	d.repeats.start(d.life, &d.crew, d.halt, 1)
+	d.switches.start(d.life, &d.crew, d.halt, 1)
 	d.crew.Go(func() { d.watchdog.run(d.life, d.halt) })
 }
 

@@ -43,6 +43,18 @@ func (t *turn) decided(result push.Result, row push.Row) {
 		Str("status", string(row.Status)).Msg("attempt ended")
 }
 
+// switched notes a refusal that the next provider follows on, of which the row now names it.
+func (t *turn) switched(result push.Result, row push.Row) {
+	t.d.cfg.Meter.Ended(t.del.Action, result)
+	if t.d.alarms.due(result, t.del.BizType, t.d.cfg.Now()) {
+		t.stopped(result)
+	}
+	t.d.cfg.Meter.Switched(t.del.Action, result.Provider, row.Provider)
+	t.d.cfg.Log.Info().EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
+		Str("provider", result.Provider).Stringer("class", result.Class).Str("code", result.Code).
+		Str("next_provider", row.Provider).Msg("provider refused: going on with the next")
+}
+
 // stopped tells of an account or template that takes nothing until a person acts.
 func (t *turn) stopped(r push.Result) {
 	t.d.cfg.Log.Error().EmbedObject(t).Str("provider", r.Provider).Str("code", r.Code).Str("scope", string(r.Scope)).

@@ -24,10 +24,17 @@ type Intents interface {
 
 // Results is the memory after a send, PostgreSQL.
 type Results interface {
+	Onward
+
 	Record(ctx context.Context, results []push.Result) []push.Answer
 	Undo(ctx context.Context, held []push.Held) []push.Answer
-	Repeat(ctx context.Context, held []push.Held) []push.Answer
 	Renew(ctx context.Context, held []push.Held) []push.KeyAnswer
+}
+
+// Onward takes a claim on to its next attempt: the repeat of an ambiguous one (rule P4), or the next provider's (P5).
+type Onward interface {
+	Repeat(ctx context.Context, held []push.Held) []push.Answer
+	Switch(ctx context.Context, switches []push.Switch) []push.Answer
 }
 
 // Sender is one provider of a channel, with what holds it back.
@@ -69,10 +76,12 @@ type Outcomes interface {
 	Row(a push.Action, provider string, s push.Status)
 }
 
-// Leases counts claims that changed hands.
+// Leases counts claims that changed hands, and those that changed the provider.
 type Leases interface {
 	// LeaseLost is a claim found in another owner's hands.
 	LeaseLost(a push.Action)
 	// Takeover is an attempt taken over from an owner whose lease was over (rule I6).
 	Takeover(a push.Action)
+	// Switched is a refusal after which the next provider is tried (rule P5).
+	Switched(a push.Action, provider, next string)
 }

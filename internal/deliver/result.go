@@ -83,7 +83,7 @@ func (t *turn) repeat(row push.Row) (push.Row, bool) {
 		}
 		if answer.Err == nil {
 			if answer.Row.MayBeSent(t.owner) {
-				t.lease.regain(asked)
+				t.granted(asked)
 			}
 			return answer.Row, true
 		}
@@ -92,4 +92,10 @@ func (t *turn) repeat(row push.Row) (push.Row, bool) {
 			return row, true
 		}
 	}
+}
+
+// granted makes the row's new word the claim's own: its lease and its window count from before the call.
+func (t *turn) granted(asked time.Time) {
+	t.lease.regain(asked)
+	t.asked = asked
 }

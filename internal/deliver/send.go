@@ -4,17 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"pusher/internal/fault"
 	"pusher/internal/push"
 )
 
-// send takes a row that is ours to its result: each attempt of it is fenced, sent, and written; an ambiguous attempt
-// on a windowed channel is repeated inside the window (rule P4). It returns the row's last word, and false when the
-// process ended before there was one.
+// send takes a row that is ours to its result: each attempt of it is fenced, sent, and written; one claim makes more
+// than one where a rule takes it on (see onward). It returns the row's last word, and false when the process ended
+// before there was one.
 func (t *turn) send(row push.Row) (push.Row, bool) {
-	asked := t.d.cfg.Now()
+	t.asked = t.d.cfg.Now()
 	t.hold.sending(t.held(row))
 	leave, ok := t.share()
 	switch {
@@ -31,25 +30,36 @@ func (t *turn) send(row push.Row) (push.Row, bool) {
 		if err != nil {
 			return t.record(t.failed(row, &push.Failure{Class: push.Permanent, Code: "event_unreadable", Err: err}))
 		}
-		result, left := t.try(row, asked, message)
+		result, left := t.try(row, message)
 		if !left {
 			return t.undo(row)
 		}
-		var answered bool
-		if row, answered = t.record(result); !answered || !t.mayRepeat(row, repeats) {
-			return row, answered
-		}
-		asked = t.d.cfg.Now()
-		if row, answered = t.repeat(row); !answered || !row.MayBeSent(t.owner) {
+		var more, answered bool
+		if row, more, answered = t.onward(row, result, repeats); !more {
 			return row, answered
 		}
 	}
 }
 
+// onward writes what the attempt came to, and begins the next one of this very claim where a rule lets it: the next
+// provider's (rule P5), or the repeat of an ambiguous one inside its window (rule P4). more says that it did.
+func (t *turn) onward(row push.Row, result push.Result, repeats int) (last push.Row, more, answered bool) {
+	if next := t.next(row, result); next != nil {
+		if last, answered = t.switchTo(row, result, next); !answered || goesOn(row, last, t.owner) {
+			return last, answered, answered
+		}
+	}
+	if last, answered = t.record(result); !answered || !t.mayRepeat(last, repeats) {
+		return last, false, answered
+	}
+	last, answered = t.repeat(last)
+	return last, answered && last.MayBeSent(t.owner), answered
+}
+
 // try makes one attempt. Proof that nothing left is tried again at once a few times, each behind its own permission and
 // fence. It reports false when nothing left and the caller is to undo the row (rule U1): the fence is closed, or the
 // process is to stop. What waited too long for a slot is given back to its schedule.
-func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Result, bool) {
+func (t *turn) try(row push.Row, message push.Message) (push.Result, bool) {
 	leave, ok := t.slot()
 	if !ok {
 		return t.crowded(row), !t.d.isStopping()
@@ -64,7 +74,7 @@ func (t *turn) try(row push.Row, asked time.Time, message push.Message) (push.Re
 		if refused != nil {
 			return t.failed(row, refused), !t.d.isStopping()
 		}
-		if fault.At(fault.Fence) != nil || !t.fence(row, asked) {
+		if fault.At(fault.Fence) != nil || !t.fence(row) {
 			leave(push.ErrNotMade)
 			return push.Result{}, false
 		}
@@ -109,14 +119,14 @@ func noSender() *push.Failure {
 
 // fence is the last look before a request leaves (rule F1): enough of the lease left for the timeout, of the window
 // too when the request repeats one that may have been accepted, and the event not past its time.
-func (t *turn) fence(row push.Row, asked time.Time) bool {
+func (t *turn) fence(row push.Row) bool {
 	now := t.d.cfg.Now()
 	channel := t.d.cfg.Channels[t.del.Action]
 	if t.d.isStopping() || t.lease.left() < channel.Timeout {
 		return false
 	}
 	if row.Ambiguous && t.del.Action.Capability() == push.Windowed {
-		if channel.ResendWithin-row.AmbiguousAge-elapsed(asked, now) < channel.Timeout {
+		if channel.ResendWithin-row.AmbiguousAge-elapsed(t.asked, now) < channel.Timeout {
 			return false
 		}
 	}
@@ -184,11 +194,15 @@ func (t *turn) accepted(row push.Row, a push.Acceptance) push.Result {
 	}
 }
 
-// failed says what a failure leads to; a wait that the provider named goes before our own backoff.
+// failed says what a failure leads to; a wait that the provider named goes before our own backoff, and the shortest of
+// those that were asked for in this turn before any other: whoever is ready first is tried first.
 func (t *turn) failed(row push.Row, f *push.Failure) push.Result {
 	wait := f.Wait
 	if wait == 0 {
 		wait = t.d.cfg.Backoff.Wait(row.RetriesUsed+1, rand.Float64())
+	}
+	if t.soonest > 0 {
+		wait = min(wait, t.soonest)
 	}
 	text := f.Message
 	if text == "" && f.Err != nil {

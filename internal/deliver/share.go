@@ -118,10 +118,10 @@ func (t *turn) slot() (leave func(), ok bool) {
 }
 
 // crowded is the result of an attempt that its channel has no room for: nothing left, no retry is used, and it is due
-// again after the backoff (rule P2).
+// again after the backoff (rule P2). It is no provider's refusal, so it concerns this message only.
 func (t *turn) crowded(row push.Row) push.Result {
 	return t.failed(row, &push.Failure{
-		Class: push.Throttled, Scope: push.ScopeChannel, Code: codeBusy, Unsent: true,
+		Class: push.Throttled, Code: codeBusy, Unsent: true,
 		Message: "the channel has as much under way as it may",
 	})
 }

@@ -57,7 +57,10 @@ type turn struct {
 
 	hold     *hold
 	intent   push.Intent
-	released bool // the key was given back: there is nothing left to settle
+	asked    time.Time     // when the answer was asked for that entitles to the present attempt
+	tried    []string      // providers that refused it (rule P5)
+	soonest  time.Duration // the shortest wait that one of them asked for; 0: none
+	released bool          // the key was given back: there is nothing left to settle
 
 	span  traced // the delivery's
 	facts Facts  // what it says in the end

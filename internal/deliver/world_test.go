@@ -25,12 +25,15 @@ type world struct {
 	calls  []string // what was asked, in order: "claim", "intend", "send", ...
 	sent   []push.Message
 
-	fail     map[string]int                              // how often each call is not answered
-	landed   bool                                        // an unanswered intent was written all the same
-	answer   func(push.Message) (push.Acceptance, error) // the provider; nil: accepted
-	provider string
-	takeOver func(r *push.Row) // changes the row at the intent, e.g. another owner's
-	renewed  func(row bool) push.KeyAnswer
+	fail       map[string]int                              // how often each call is not answered
+	recorded   []push.Result                               // in order
+	takeSwitch func()                                      // runs as a switch is written
+	refuses    bool                                        // no switch is granted
+	landed     bool                                        // an unanswered intent was written all the same
+	answer     func(push.Message) (push.Acceptance, error) // the provider; nil: accepted
+	provider   string
+	takeOver   func(r *push.Row) // changes the row at the intent, e.g. another owner's
+	renewed    func(row bool) push.KeyAnswer
 }
 
 func newWorld() *world {
@@ -191,6 +194,7 @@ func (w *world) Record(_ context.Context, results []push.Result) []push.Answer {
 		if w.down("record") {
 			return push.Answer{Err: errAway}
 		}
+		w.recorded = append(w.recorded, r)
 		row := w.byID(r.ID)
 		next := map[push.Class]push.Status{
 			push.Accepted: push.Sent, push.Ambiguous: push.Unknown, push.Permanent: push.Dead,
@@ -224,6 +228,24 @@ func (w *world) Repeat(_ context.Context, held []push.Held) []push.Answer {
 		}
 		row := w.byID(h.ID)
 		row.Status, row.Attempt = push.Sending, row.Attempt+1
+		return push.Answer{Row: *row}
+	})
+}
+
+func (w *world) Switch(_ context.Context, switches []push.Switch) []push.Answer {
+	return each(w, switches, func(s push.Switch) push.Answer {
+		lost := w.down("switch")
+		if w.takeSwitch != nil {
+			w.takeSwitch()
+		}
+		row := w.byID(s.ID)
+		if row.Status == push.Sending && row.Owner == s.Owner && row.Attempt == s.Attempt && !w.refuses {
+			row.Attempt++
+			row.Provider = s.Next
+		}
+		if lost {
+			return push.Answer{Err: errAway}
+		}
 		return push.Answer{Row: *row}
 	})
 }
@@ -271,6 +293,7 @@ type silent struct{}
 func (silent) Duplicate(push.Action, string)                          {}
 func (silent) Attempt(push.Action, string, push.Class, time.Duration) {}
 func (silent) Row(push.Action, string, push.Status)                   {}
+func (silent) Switched(push.Action, string, string)                   {}
 func (silent) LeaseLost(push.Action)                                  {}
 func (silent) Ended(push.Action, push.Result)                         {}
 func (silent) Takeover(push.Action)                                   {}

@@ -53,13 +53,14 @@ channels:
     timeout: 900ms
     ask_for: 4s
     aliyun: {access_key_id: sandbox, access_key_secret: sandbox-secret, sign_name: Test}
+    tencent: {secret_id: sandbox, secret_key: sandbox-secret, sdk_app_id: "1400000000", sign_name: Test}
     providers: [aliyun]
   wechat: {timeout: 900ms, app_id: sandbox, app_secret: sandbox-secret}
 pushes:
   resume_viewed:
     actions:
       notify: {title: "Your resume was viewed", body: "{{.company}} viewed your resume"}
-      sms: {aliyun: {template: SMS_10001, params: {company: "{{.company}}"}}}
+      sms: {aliyun: {template: SMS_10001, params: {company: "{{.company}}"}}, tencent: {template: "20001", params: ["{{.company}}"]}}
       wechat: {template: TPL1, data: {thing1: "{{.company}}"}}
 `
 

@@ -17,7 +17,7 @@ type scene struct {
 	prior       string            // a fault of another compensator before it
 	term        string            // the process is told to stop (SIGTERM) once it has said this
 	settings    map[string]string // over quickSettings
-	provider    provider.Fault    // what the provider does wrong, once
+	provider    provider.Fault    // what a provider does wrong
 	poison      bool              // the record is no event
 
 	want   push.Status  // [sent]
@@ -26,6 +26,11 @@ type scene struct {
 
 // one retry and no more: what fails is given up.
 func once() map[string]string { return map[string]string{"PUSHER_RETRY_MAX_ATTEMPTS": "1"} }
+
+// both makes SMS a channel of two providers.
+func both() map[string]string {
+	return map[string]string{"PUSHER_CHANNELS_SMS_PROVIDERS": "aliyun,tencent"}
+}
 
 // scenes lists a scene for every point.
 func scenes() []scene {
@@ -47,7 +52,8 @@ func scenes() []scene {
 }
 
 func pusherScenes() []scene {
-	wechat := []push.Action{push.WeChat}
+	wechat, sms := []push.Action{push.WeChat}, []push.Action{push.SMS}
+	refuses := provider.Fault{Provider: provider.Aliyun, Kind: provider.Refuse, Code: "isp.SYSTEM_ERROR"}
 	lostProcess := []fault.Kind{fault.Die}
 	lostGrace := []fault.Kind{fault.Die, fault.Stall} // one that wakes after its grace ends as if killed
 	return []scene{
@@ -66,6 +72,8 @@ func pusherScenes() []scene {
 		{point: fault.AfterResult},
 		{point: fault.BeforeRepeat, actions: wechat, with: "send.after=error"},
 		{point: fault.AfterRepeat, actions: wechat, with: "send.after=error"},
+		{point: fault.BeforeSwitch, actions: sms, settings: both(), provider: refuses, unsent: lostProcess},
+		{point: fault.AfterSwitch, actions: sms, settings: both(), provider: refuses, unsent: lostProcess},
 		{point: fault.BeforeUndo, with: "fence=error", unsent: lostProcess},
 		{point: fault.AfterUndo, with: "fence=error"},
 		{point: fault.BeforeSettle},

@@ -20,6 +20,8 @@ const (
 	AfterResult   Point = "result.after"
 	BeforeRepeat  Point = "repeat.before" // of an ambiguous attempt, by the process that made it
 	AfterRepeat   Point = "repeat.after"
+	BeforeSwitch  Point = "switch.before" // to the next provider, after the first one's refusal (rule P5)
+	AfterSwitch   Point = "switch.after"
 	BeforeUndo    Point = "undo.before"
 	AfterUndo     Point = "undo.after"
 	BeforeSettle  Point = "settle.before"
@@ -55,7 +57,7 @@ const (
 func Points() []Point {
 	return []Point{
 		BeforeClaim, AfterClaim, BeforeIntent, AfterIntent, BeforeLost, AfterLost, BeforeRenewal, AfterRenewal, Fence,
-		BeforeSend, AfterSend, BeforeResult, AfterResult, BeforeRepeat, AfterRepeat, BeforeUndo, AfterUndo,
+		BeforeSend, AfterSend, BeforeResult, AfterResult, BeforeRepeat, AfterRepeat, BeforeSwitch, AfterSwitch, BeforeUndo, AfterUndo,
 		BeforeSettle, AfterSettle, BeforeRelease, AfterRelease, BeforePoison, AfterPoison, BeforeDone,
 		BeforeCommit, AfterCommit,
 		AfterSweep, AfterGiveUp, AfterAgain, AfterQuestion, AfterAnswer, AfterFound, AfterResend, AfterRequeue, AfterPick,

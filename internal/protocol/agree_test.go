@@ -19,14 +19,15 @@ func (w *world) sameRow(got push.Row, want *Row) {
 		return
 	}
 	if got.Round != want.Round || got.Status != want.Status || got.Attempt != want.Attempt || got.Owner != want.Owner ||
-		got.RetriesUsed != want.RetriesUsed || got.Ambiguous == want.AmbiguousSince.IsZero() {
+		got.Provider != want.Provider || got.RetriesUsed != want.RetriesUsed || got.Ambiguous == want.AmbiguousSince.IsZero() {
 		w.Fatalf("answered %s, want %+v", short(got), *want)
 	}
 }
 
 // short is an answer without its content and its times.
 func short(r push.Row) string {
-	return fmt.Sprintf("round %d, %s(%s,%d), %d retries used, ambiguous %v", r.Round, r.Status, r.Owner, r.Attempt, r.RetriesUsed, r.Ambiguous)
+	return fmt.Sprintf("round %d, %s(%s,%d) by %s, %d retries used, ambiguous %v",
+		r.Round, r.Status, r.Owner, r.Attempt, r.Provider, r.RetriesUsed, r.Ambiguous)
 }
 
 // stored is a row as PostgreSQL keeps it.
@@ -113,6 +114,11 @@ func (w *world) invariants(got stored, r *Row) {
 	}
 	if r.Status == push.Sent && told == 0 {
 		w.Fatalf("round %d is sent and nobody got it", r.Round)
+	}
+	// (i) the row names the provider that took the message; while that is in doubt, the one to ask.
+	if w.action != push.Notify && told > 0 && !r.PossibleDuplicate && (r.Status == push.Sent || r.Status == push.Unknown) &&
+		!w.provider.Took(r.Round, r.Provider) {
+		w.Fatalf("round %d is %s by %s, which took nothing", r.Round, r.Status, r.Provider)
 	}
 	switch r.Status {
 	case push.Failed, push.Deferred, push.Dead, push.Expired:

@@ -72,11 +72,11 @@ func (w *world) compensate() {
 // askProvider is rule Q5: the provider tells of an accepted message; not found proves nothing.
 func (w *world) askProvider() {
 	w.Helper()
-	questions, err := w.store.Questions(w.ctx(), most, w.Policy, []string{"provider"})
+	questions, err := w.store.Questions(w.ctx(), most, w.Policy, providers(w.action))
 	w.must(err)
 	for _, q := range questions {
-		if w.provider.Told(q.Round) > 0 {
-			w.landResult(push.Result{ID: q.ID, Attempt: q.Attempt, Class: push.Accepted, Provider: "provider"}, q.Round)
+		if w.provider.Took(q.Round, q.Provider) {
+			w.landResult(push.Result{ID: q.ID, Attempt: q.Attempt, Class: push.Accepted, Provider: q.Provider}, q.Round)
 		}
 	}
 }

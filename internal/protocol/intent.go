@@ -9,6 +9,7 @@ import (
 // Intent is one claim's wish to send.
 type Intent struct {
 	Owner      string
+	Provider   string
 	Retry      *push.Retry // nil for a main message
 	RecordTime time.Time
 	NotBefore  time.Time
@@ -23,9 +24,9 @@ func (l *Log) Intend(in Intent) *Row {
 	switch {
 	case r == nil:
 	case r.Status == push.Queued && in.asks(r):
-		l.takeQueued(r, in.Owner) // I2, I3
+		l.takeQueued(r, in) // I2, I3
 	case r.Status == push.Sending && r.Owner != in.Owner && !r.LeaseUntil.After(l.Now()):
-		l.takeOver(r, in.Owner) // I5, I6
+		l.takeOver(r, in) // I5, I6
 	}
 	return r // I4, I7, I8: as it was
 }
@@ -72,7 +73,7 @@ func (l *Log) open(in Intent, status push.Status) {
 		r.Due = in.NotBefore
 	case status == push.Sending:
 		r.Attempt = 1
-		l.begin(r, in.Owner)
+		l.begin(r, in.Owner, in.Provider)
 	default:
 		r.Attempt = 1
 		l.giveBack(r)
@@ -80,7 +81,7 @@ func (l *Log) open(in Intent, status push.Status) {
 }
 
 // takeQueued begins the queued attempt: I2; or ends it on the way: I3, and Q6 of what is past its time.
-func (l *Log) takeQueued(r *Row, owner string) {
+func (l *Log) takeQueued(r *Row, in Intent) {
 	doubtful := !r.AmbiguousSince.IsZero()
 	switch {
 	case l.past(r) && !doubtful && !r.PossibleDuplicate:
@@ -90,13 +91,13 @@ func (l *Log) takeQueued(r *Row, owner string) {
 	case doubtful && l.is(push.Windowed) && !l.inWindow(r): // I3
 		l.move(r, push.Unknown)
 	default:
-		l.begin(r, owner) // I2
+		l.begin(r, in.Owner, in.Provider) // I2
 	}
 }
 
 // takeOver is what a sending row becomes whose owner let its lease end, by capability: I5 and I6. Retries count the lost
 // attempt too.
-func (l *Log) takeOver(r *Row, owner string) {
+func (l *Log) takeOver(r *Row, in Intent) {
 	left := l.retriesLeft(r, 1)
 	if l.is(push.Windowed) {
 		r.AmbiguousSince = r.since()
@@ -111,7 +112,7 @@ func (l *Log) takeOver(r *Row, owner string) {
 	default: // I6
 		r.Attempt++
 		r.RetriesUsed++
-		l.begin(r, owner)
+		l.begin(r, in.Owner, in.Provider)
 	}
 }
 

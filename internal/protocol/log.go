@@ -20,6 +20,7 @@ type Row struct {
 	Attempt     int
 	RetriesUsed int
 	Owner       string
+	Provider    string // of the current attempt, named before it is called
 
 	IntentAt       time.Time // of the current attempt
 	LeaseUntil     time.Time // exactly while sending
@@ -84,10 +85,10 @@ func (l *Log) move(r *Row, s push.Status) {
 	}
 }
 
-// begin makes the row its owner's to send, for the attempt it says.
-func (l *Log) begin(r *Row, owner string) {
+// begin makes the row its owner's to send by a provider, for the attempt it says.
+func (l *Log) begin(r *Row, owner, provider string) {
 	l.move(r, push.Sending)
-	r.Owner, r.IntentAt, r.LeaseUntil = owner, l.Now(), l.Now().Add(l.Lease)
+	r.Owner, r.Provider, r.IntentAt, r.LeaseUntil = owner, provider, l.Now(), l.Now().Add(l.Lease)
 }
 
 // queue makes the row wait for its next attempt, which nobody owns yet.

@@ -91,6 +91,7 @@ type silent struct{}
 func (silent) Duplicate(push.Action, string)                          {}
 func (silent) Attempt(push.Action, string, push.Class, time.Duration) {}
 func (silent) Row(push.Action, string, push.Status)                   {}
+func (silent) Switched(push.Action, string, string)                   {}
 func (silent) LeaseLost(push.Action)                                  {}
 func (silent) Ended(push.Action, push.Result)                         {}
 func (silent) Takeover(push.Action)                                   {}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"time"
 
 	"pusher/internal/push"
@@ -10,6 +11,7 @@ import (
 type Flight struct {
 	Round   int
 	Attempt int
+	Via     string    // the provider of several
 	Left    time.Time // when it passed the fence
 	Fate    Fate
 }
@@ -32,7 +34,7 @@ const (
 	wechatFlight    = time.Minute
 )
 
-// Provider is the far side of one channel, for one recipient.
+// Provider is the far side of one channel, for one recipient: one provider, or several that know nothing of each other.
 type Provider struct {
 	Action  push.Action
 	Now     func() time.Time
@@ -42,8 +44,8 @@ type Provider struct {
 }
 
 // Send lets a request leave that passed the fence at that time.
-func (p *Provider) Send(round, attempt int, fenced time.Time) *Flight {
-	f := &Flight{Round: round, Attempt: attempt, Left: fenced}
+func (p *Provider) Send(round, attempt int, via string, fenced time.Time) *Flight {
+	f := &Flight{Round: round, Attempt: attempt, Via: via, Left: fenced}
 	p.Flights = append(p.Flights, f)
 	return f
 }
@@ -74,6 +76,11 @@ func (p *Provider) tell(round int) {
 
 // Told is how often the recipient got the round's message.
 func (p *Provider) Told(round int) int { return p.told[round] }
+
+// Took reports whether one of several providers accepted a request of the round.
+func (p *Provider) Took(round int, via string) bool {
+	return slices.ContainsFunc(p.Flights, func(f *Flight) bool { return f.Round == round && f.Via == via && f.Fate == Taken })
+}
 
 // Open reports whether a request of the round was accepted, or may still be.
 func (p *Provider) Open(round int) bool {

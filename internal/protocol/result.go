@@ -7,8 +7,8 @@ import (
 )
 
 // Record writes what became of an attempt: rules P1 to P4. An owner that lost its claim changes nothing but to record an
-// acceptance, or the proof that its own attempt did not leave (invariant (h)).
-func (l *Log) Record(r *Row, owner string, attempt int, class push.Class, wait time.Duration) {
+// acceptance, or the proof that its own attempt did not leave (invariant (h)). provider is who said so.
+func (l *Log) Record(r *Row, owner string, attempt int, class push.Class, wait time.Duration, provider string) {
 	mine := r.Owner == owner && r.Attempt == attempt
 	switch {
 	case class == push.Accepted && l.is(push.Transactional):
@@ -18,6 +18,7 @@ func (l *Log) Record(r *Row, owner string, attempt int, class push.Class, wait t
 	case class == push.Accepted:
 		if !r.Status.Settled() { // P1
 			l.move(r, push.Sent)
+			r.Provider = provider
 		}
 	case class == push.Ambiguous:
 		if mine && r.Status == push.Sending { // P4
@@ -59,7 +60,17 @@ func (l *Log) Repeat(r *Row, owner string, attempt int) {
 		!r.AmbiguousSince.IsZero() && l.inWindow(r) && l.retriesLeft(r, 1) && !l.past(r) {
 		r.Attempt++
 		r.RetriesUsed++
-		l.begin(r, owner)
+		l.begin(r, owner, r.Provider)
+	}
+}
+
+// Switch ends an own attempt that certainly did not reach the recipient, while no other is in doubt, and begins the next
+// provider's: rule P5. What the turn comes to in the end says whether it uses a retry.
+func (l *Log) Switch(r *Row, owner string, attempt int, class push.Class, next string) {
+	refused := class == push.NotSent || class == push.Throttled || class == push.Account
+	if refused && r.Status == push.Sending && r.Owner == owner && r.Attempt == attempt && r.AmbiguousSince.IsZero() && !l.past(r) {
+		r.Attempt++
+		l.begin(r, owner, next)
 	}
 }
 

@@ -87,9 +87,17 @@ func (w walk) choices(x *worker) []step {
 		return slices.Concat(again(4, "hear", func() { w.answer(x) }), again(1, "time out", func() { w.hear(x, true, 0) }),
 			again(1, "dial failure", func() { w.notOut(x) }), renew, crash)
 	case heard:
-		return slices.Concat(again(5, "record", func() { w.record(x) }), renew, crash,
+		var next []step
+		if w.mayGoOn(x) {
+			next = slices.Concat(again(6, "switch", func() { w.switchTo(x) }),
+				again(2, "switch lands, answer lost", func() { w.landSwitch(w.toNext(x), x.row.Round); x.stage = onward }),
+				again(2, "switch under way", func() { w.lateSwitch(x) }))
+		}
+		return slices.Concat(next, again(5, "record", func() { w.record(x) }), renew, crash,
 			again(2, "result lands, answer lost", func() { w.landResult(w.result(x), x.row.Round) }),
 			again(2, "result under way", func() { w.lateResult(x) }))
+	case onward:
+		return slices.Concat(again(4, "switch again", func() { w.switchTo(x) }), renew, crash)
 	case told:
 		repeat := again(2, "settle", func() { w.end(x) })
 		if w.action == push.WeChat && x.row.Status == push.Unknown && x.row.Owner == x.owner {
@@ -118,6 +126,9 @@ func (w walk) message(x *worker) {
 		recorded = w.start
 	}
 	w.take(x, retry, recorded)
+	if all := providers(w.action); w.chance(25, "unhealthy") { // health decides for a new attempt
+		x.intent.Provider = all[len(all)-1]
+	}
 	if w.chance(10, "no redis") { // rule (d): the row alone arbitrates
 		w.did("claim skipped")
 		x.stage = claimed
@@ -167,6 +178,12 @@ func (w walk) lateResult(x *worker) {
 			w.landResult(result, round)
 		}
 	}})
+}
+
+func (w walk) lateSwitch(x *worker) {
+	next, round := w.toNext(x), x.row.Round
+	w.late = append(w.late, write{"switch", func() { w.landSwitch(next, round) }})
+	x.stage = onward
 }
 
 func (w walk) lateRepeat(x *worker) {

@@ -18,6 +18,7 @@ const (
 	fenced         // the last look was good
 	out            // the request left
 	heard          // it knows what became of it, or that nobody knows
+	onward         // a switch went out and was not answered: like an intent it is repeated until it is
 	told           // the row has answered: the key is to be settled
 	undone         // the row is given back: the key is to be released
 )
@@ -51,6 +52,7 @@ func (w *world) take(x *worker, retry *push.Retry, recorded time.Time) {
 	x.owner = fmt.Sprintf("%s.%d", x.name, x.turn)
 	x.intent = w.event
 	x.intent.Owner, x.intent.Retry, x.intent.RecordTime = x.owner, retry, recorded
+	x.intent.Provider = providers(w.action)[0]
 	x.leased = w.now
 }
 
@@ -83,7 +85,7 @@ func (w *world) intended(x *worker) push.Intent {
 			},
 			Origin: push.Origin{Topic: "push-events", Time: w.realTime(x.intent.RecordTime)},
 		},
-		Owner: x.owner, Lease: w.Lease, Provider: "provider", RecipientFull: "u1",
+		Owner: x.owner, Lease: w.Lease, Provider: x.intent.Provider, RecipientFull: "u1",
 		ResendWithin: w.ResendWithin, MaxAttempts: w.MaxAttempts,
 	}
 }
@@ -157,7 +159,7 @@ func (w *world) send(x *worker) {
 		x.class, x.stage = push.Accepted, heard
 		return
 	}
-	x.flight, x.stage = w.provider.Send(x.row.Round, x.row.Attempt, x.fence), out
+	x.flight, x.stage = w.provider.Send(x.row.Round, x.row.Attempt, x.row.Provider, x.fence), out
 }
 
 // arrive is a request at its provider.
@@ -191,7 +193,7 @@ func (w *world) notOut(x *worker) {
 const retryWait = 2*time.Minute + 30*time.Second
 
 func (w *world) result(x *worker) push.Result {
-	r := push.Result{ID: x.row.ID, Owner: x.owner, Attempt: x.row.Attempt, Class: x.class, Provider: "provider", Code: "code", Wait: retryWait}
+	r := push.Result{ID: x.row.ID, Owner: x.owner, Attempt: x.row.Attempt, Class: x.class, Provider: x.row.Provider, Code: "code", Wait: retryWait}
 	if w.action == push.Notify && x.class == push.Accepted {
 		r.Inbox = &push.Inbox{UserID: "u1", Title: "title", Body: "body"}
 	}
@@ -211,7 +213,7 @@ func (w *world) landResult(result push.Result, round int) push.Row {
 	answer := w.store.Record(w.ctx(), []push.Result{result})[0]
 	w.must(answer.Err)
 	r := w.log.Round(round)
-	w.log.Record(r, result.Owner, result.Attempt, result.Class, result.Wait)
+	w.log.Record(r, result.Owner, result.Attempt, result.Class, result.Wait, result.Provider)
 	w.sameRow(answer.Row, r)
 	return answer.Row
 }
@@ -224,6 +226,56 @@ func (w *world) repeat(x *worker) {
 	if x.stage = told; x.row.MayBeSent(x.owner) {
 		x.stage = entitled
 	}
+}
+
+// providers are those of a channel, in order of preference.
+func providers(a push.Action) []string {
+	if a == push.SMS {
+		return []string{"aliyun", "tencent"}
+	}
+	return []string{"provider"}
+}
+
+// mayGoOn reports whether a worker may take what it heard to the provider after its own: rule P5. It asks no more than
+// the pipeline does; the statement guards the rest.
+func (w *world) mayGoOn(x *worker) bool {
+	switch x.class {
+	case push.NotSent, push.Throttled, push.Account:
+		return w.action == push.SMS && !x.row.Ambiguous && x.row.Provider == x.intent.Provider
+	case push.Accepted, push.Permanent, push.Ambiguous:
+	}
+	return false
+}
+
+// toNext is the switch of what a worker heard to the other provider.
+func (w *world) toNext(x *worker) push.Switch {
+	next := providers(w.action)[0]
+	if next == x.row.Provider {
+		next = providers(w.action)[1]
+	}
+	return push.Switch{Result: w.result(x), Next: next, Lease: w.Lease}
+}
+
+// switchTo files the attempt and begins the next provider's; not granted, the result itself is to be written.
+func (w *world) switchTo(x *worker) {
+	w.Helper()
+	leased := w.now
+	row := w.landSwitch(w.toNext(x), x.row.Round)
+	if row.MayBeSent(x.owner) && row.Attempt == x.row.Attempt+1 {
+		x.row, x.stage, x.leased, x.asked = row, entitled, leased, leased
+		return
+	}
+	w.record(x)
+}
+
+func (w *world) landSwitch(s push.Switch, round int) push.Row {
+	w.Helper()
+	answer := w.store.Switch(w.ctx(), []push.Switch{s})[0]
+	w.must(answer.Err)
+	r := w.log.Round(round)
+	w.log.Switch(r, s.Owner, s.Attempt, s.Class, s.Next)
+	w.sameRow(answer.Row, r)
+	return answer.Row
 }
 
 func (w *world) landRepeat(h push.Held, round int) push.Row {

@@ -19,11 +19,12 @@ const (
 	FieldRound     = "round"
 	FieldAttempt   = "attempt"
 	FieldProvider  = "provider"
-	FieldStatus    = "status" // what the row said
-	FieldClass     = "class"  // what the provider's answer meant
-	FieldCode      = "code"   // the provider's, or ours in snake_case
-	FieldScope     = "scope"  // whom a stop concerns
-	FieldWords     = "words"  // the provider's own, free of personal data
+	FieldNext      = "next_provider" // the one that follows on a refusal
+	FieldStatus    = "status"        // what the row said
+	FieldClass     = "class"         // what the provider's answer meant
+	FieldCode      = "code"          // the provider's, or ours in snake_case
+	FieldScope     = "scope"         // whom a stop concerns
+	FieldWords     = "words"         // the provider's own, free of personal data
 	FieldKeyState  = "key_state"
 	FieldBy        = "by"    // what stopped a duplicate: redis, row
 	FieldDoing     = "doing" // what was being done when a dependency failed

@@ -22,6 +22,7 @@ type Metrics struct {
 	took        *prometheus.HistogramVec // action, provider
 	leasesLost  *prometheus.CounterVec   // action
 	takeovers   *prometheus.CounterVec   // action
+	switches    *prometheus.CounterVec   // action, provider, next
 	deadLetters *prometheus.CounterVec   // reason
 	consumer    *prometheus.CounterVec   // kind
 	compensated *prometheus.CounterVec   // step
@@ -40,6 +41,7 @@ func New(version string) *Metrics {
 		attempts:    counter("attempts_total", "Requests at providers, by what the answer meant.", "action", "provider", "class"),
 		leasesLost:  counter("lease_lost_total", "Claims found in another owner's hands.", "action"),
 		takeovers:   counter("takeovers_total", "Attempts taken over from an owner whose lease was over.", "action"),
+		switches:    counter("switches_total", "Refusals after which the next provider was tried.", "action", "provider", "next"),
 		deadLetters: counter("dead_letters_total", "Records written to the dead-letter topic.", "reason"),
 		consumer:    counter("consumer_events_total", "What happened to the Kafka consumer, throttled.", "kind"),
 		compensated: counter("compensated_total", "Deliveries that the compensator moved, by step.", "step"),
@@ -50,8 +52,8 @@ func New(version string) *Metrics {
 		}, []string{"action", "provider"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.deadLetters, m.consumer,
-		m.compensated, m.unread)
+		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.switches, m.deadLetters,
+		m.consumer, m.compensated, m.unread)
 	m.receipts = newReceipts(m.registry)
 	m.failures = newFailures(m.registry)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -100,6 +102,11 @@ func (m *Metrics) LeaseLost(a push.Action) { m.leasesLost.WithLabelValues(action
 
 // Takeover counts an attempt taken over from an owner whose lease was over (rules I5, I6).
 func (m *Metrics) Takeover(a push.Action) { m.takeovers.WithLabelValues(action(a)).Inc() }
+
+// Switched counts a refusal after which the next provider was tried (rule P5).
+func (m *Metrics) Switched(a push.Action, provider, next string) {
+	m.switches.WithLabelValues(action(a), oneOf(providers, provider), oneOf(providers, next)).Inc()
+}
 
 // DeadLetter counts a dead letter, by its push-reason.
 func (m *Metrics) DeadLetter(reason string) {

@@ -24,6 +24,7 @@ func used(t *testing.T) *Metrics {
 	m.Ended(push.SMS, push.Result{Class: push.NotSent, Provider: "aliyun", Code: "dial", Wait: time.Minute})
 	m.LeaseLost(push.SMS)
 	m.Takeover(push.Notify)
+	m.Switched(push.SMS, "aliyun", "tencent")
 	m.DeadLetter(push.ReasonNotJSON)
 	m.Consumer("joined", 1)
 	m.Receipts("aliyun", "new", 1)
@@ -73,6 +74,7 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 		`pusher_backoff_seconds_sum{action="sms",class="not_sent"} 60`,
 		`pusher_lease_lost_total{action="sms"} 1`,
 		`pusher_takeovers_total{action="notify"} 1`,
+		`pusher_switches_total{action="sms",next="tencent",provider="aliyun"} 1`,
 		`pusher_dead_letters_total{reason="not_json"} 1`,
 		`pusher_consumer_events_total{kind="joined"} 1`,
 		`pusher_compensated_total{step="requeued"} 3`,
