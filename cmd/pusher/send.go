@@ -123,17 +123,8 @@ func readEvents(input io.Reader, c *config.Config) (records []push.Record, remar
 // readEvent checks one event as the pusher will. The note is about what is valid and yet hardly meant.
 func readEvent(line []byte, c *config.Config, rules map[string]push.Rule) (record push.Record, note string, err error) {
 	record = push.Record{Origin: push.Origin{Topic: c.Kafka.Topic, Time: time.Now()}, Value: line}
-	event, err := push.Decode(record)
+	event, err := push.Admit(record, rules)
 	if err != nil {
-		return record, "", err
-	}
-	rule, ok := rules[event.BizType]
-	if !ok {
-		return record, "", &push.PoisonError{
-			Reason: push.ReasonUnknownBizType, Field: "biz_type", Detail: "no push of this name is configured",
-		}
-	}
-	if _, err := rule.DedupID(event, record.Time); err != nil {
 		return record, "", err
 	}
 	configured := c.Pushes[event.BizType].Actions.List()
