@@ -13,6 +13,7 @@ type Config struct {
 	Retry    Retry           `yaml:"retry"`
 	Channels Channels        `yaml:"channels"`
 	Receipts Receipts        `yaml:"receipts"`
+	Gateway  Gateway         `yaml:"gateway"`
 	Phone    Phone           `yaml:"phone"`
 	Privacy  Privacy         `yaml:"privacy"`
 	Log      Log             `yaml:"log"`

@@ -55,6 +55,7 @@ func Default() *Config {
 			},
 		},
 		Receipts: defaultReceipts(),
+		Gateway:  defaultGateway(),
 		Phone:    Phone{Region: "CN"},
 		Log:      Log{Level: "info"},
 	}

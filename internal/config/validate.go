@@ -84,6 +84,7 @@ func (c *Config) validate() []Problem {
 	c.validateRest(v)
 	c.Channels.validate(v)
 	c.Receipts.validate(v)
+	c.Gateway.validate(v)
 	c.validateAccounts(v)
 	c.validatePushes(v)
 	return v.problems
