@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -83,4 +84,41 @@ func (s *system) stableToken() string {
 		s.t.Fatal(err)
 	}
 	return string(body)
+}
+
+// TestFieldReport33_TokenOutage: no token is to be had under a queue of messages. It is asked for a few times at most,
+// what waits uses no retry, and the other channels go on. When the outage ends all is sent, within the minute for which
+// nobody asks.
+func TestFieldReport33_TokenOutage(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, 2)
+	s.patient()
+	s.faults(provider.Fault{Provider: provider.WeChat, Call: provider.CallToken, Kind: provider.Refuse, Code: "40164", Message: "invalid ip"})
+	s.run()
+	const n = 200
+	var values []string
+	for i := range n {
+		values = append(values, event(i, ""))
+	}
+	s.write(values...)
+	began := time.Now()
+	s.eventually("the others are sent, and all has been tried", func() bool {
+		s.pass()
+		got := s.statuses()
+		return got["notify sent"] == n && got["sms sent"] == n && time.Since(began) > 8*time.Second
+	})
+	if got := s.number(`SELECT count(*) FROM push_log WHERE action = 'wechat' AND status IN ('failed', 'queued', 'sending') AND retries_used = 0`); got != n {
+		t.Errorf("%d messages wait without having used a retry, want %d; the log says %v", got, n, s.statuses())
+	}
+	if got := s.sandbox.Requests(provider.WeChat, provider.CallToken); got < 1 || got > 20 {
+		t.Errorf("%d token calls in %v", got, time.Since(began))
+	}
+	if os.Getenv(longVariable) == "" {
+		return
+	}
+	s.faults()
+	s.eventually("the minute is over", func() bool { return s.number(`SELECT count(*) FROM push_log WHERE next_attempt_at > now()`) == 0 })
+	s.sentInTheEnd(3 * n)
+	s.caughtUp()
+	s.accepted(2 * n)
 }
