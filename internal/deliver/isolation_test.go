@@ -74,7 +74,7 @@ func TestWhatWaitsLongerThanALeaseForASlotIsGivenBack(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsAtAStuckChannelUntilItAnswers(t *testing.T) {
+func TestNobodyWaitsAtAStuckChannelUntilItIsTrustedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := newWorld().config()
@@ -93,12 +93,19 @@ func TestNobodyWaitsAtAStuckChannelUntilItAnswers(t *testing.T) {
 				t.Errorf("entering %d: %t after %v, want %t after %v", i, ok, took, want.ok, want.took)
 			}
 		}
-		s.heard(&push.Failure{Class: push.Ambiguous})
-		s.heard(&push.Failure{Class: push.NotSent, Unsent: true})
-		if _, took := enter(); took != 0 {
-			t.Errorf("waited %v for a provider that answers nothing", took)
+		for range 3 * trusted { // it answers now and then, and hangs in between
+			for range trusted - 1 {
+				s.heard(nil)
+			}
+			s.heard(&push.Failure{Class: push.Ambiguous})
+			s.heard(&push.Failure{Class: push.NotSent, Unsent: true})
 		}
-		s.heard(&push.Failure{Class: push.Throttled})
+		if _, took := enter(); took != 0 {
+			t.Errorf("waited %v for a provider that hangs time and again", took)
+		}
+		for range trusted {
+			s.heard(&push.Failure{Class: push.Throttled})
+		}
 		if ok, took := enter(); ok || took != shareWait {
 			t.Errorf("entering: %t after %v, want to wait for a provider that answers", ok, took)
 		}

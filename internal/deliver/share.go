@@ -14,8 +14,12 @@ import (
 const codeBusy = "channel_busy"
 
 // shareWait is how long a delivery waits for its channel's part of the room: a provider that is merely slow is waited
-// for. Once somebody has waited in vain nobody does, until the provider answers a request.
+// for. Once somebody has waited in vain nobody does, until the provider is trusted again.
 const shareWait = time.Second
+
+// trusted is how many answers in a row make a provider worth waiting for again. One that answers now and then and hangs
+// in between would else be waited for time and again, by deliveries that hold the room of all.
+const trusted = 10
 
 // share is what one channel may hold of the whole, so that a provider that hangs, trickles or refuses holds back its
 // own channel only. Of worker.in_flight a channel with company leaves a quarter to the others, of worker.waiting (number
@@ -25,7 +29,9 @@ type share struct {
 	room  *semaphore.Weighted // deliveries that wait for a slot or are being sent
 	bytes *semaphore.Weighted // of their records
 	most  int64               // the size of bytes
-	stuck atomic.Bool         // somebody waited in vain, and no request has been answered since
+
+	stuck   atomic.Bool  // somebody waited in vain, and the provider is not trusted again
+	answers atomic.Int32 // in a row, while stuck
 }
 
 // enter takes a delivery in whose record has that many bytes; false: there was no room in time.
@@ -37,6 +43,7 @@ func (s *share) enter(ctx context.Context, size int64) bool {
 	defer cancel()
 	entered := s.room.Acquire(ctx, 1) == nil && s.holds(s.bytes.Acquire(ctx, size) == nil)
 	if !entered {
+		s.answers.Store(0)
 		s.stuck.Store(true)
 	}
 	return entered
@@ -50,14 +57,23 @@ func (s *share) holds(bytes bool) bool {
 	return bytes
 }
 
-// heard notes how a request ended: a provider that answers is worth waiting for.
+// heard notes how a request ended. What never left says nothing of the provider.
 func (s *share) heard(err error) {
+	if !s.stuck.Load() {
+		return
+	}
 	if err != nil {
-		if f := push.FailureOf(err); f.Class == push.Ambiguous || f.Unsent {
+		f := push.FailureOf(err)
+		if f.Class == push.Ambiguous {
+			s.answers.Store(0)
+		}
+		if f.Class == push.Ambiguous || f.Unsent {
 			return
 		}
 	}
-	s.stuck.Store(false)
+	if s.answers.Add(1) >= trusted {
+		s.stuck.Store(false)
+	}
 }
 
 // newShares parts the whole among the channels that have a provider. The inbox has none, and needs no share.

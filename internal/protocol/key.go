@@ -77,18 +77,22 @@ func (k *Key) Running(lease time.Duration, now time.Time) bool {
 	return k.State == push.KeyProcessing && k.LeaseEnd.After(now) && !k.LeaseEnd.After(now.Add(lease))
 }
 
-// Settle makes an owner's key say what the row said: rule K1.
-func (k *Key) Settle(owner string, s push.Settlement, window time.Duration, now time.Time) {
-	if k.Held(owner) {
-		k.become(s, now.Add(window))
+// Settle makes an owner's key say what the row said: rule K1. The answer is whether it says so now.
+func (k *Key) Settle(owner string, s push.Settlement, window time.Duration, now time.Time) bool {
+	if !k.Held(owner) {
+		return k.says(s)
 	}
+	k.become(s, now.Add(window))
+	return true
 }
 
-// Release gives a claim back: rule R1.
-func (k *Key) Release(owner string) {
-	if k.Held(owner) {
-		k.become(push.Settlement{State: k.Earlier, Attempt: k.Attempt, At: k.At}, k.Expires)
+// Release gives a claim back: rule R1. The answer is whether nobody holds the key now.
+func (k *Key) Release(owner string) bool {
+	if !k.Held(owner) {
+		return k.State != push.KeyProcessing
 	}
+	k.become(push.Settlement{State: k.Earlier, Attempt: k.Attempt, At: k.At}, k.Expires)
+	return true
 }
 
 // Renew extends an owner's lease: rule N1.
@@ -100,11 +104,25 @@ func (k *Key) Renew(owner string, lease time.Duration, now time.Time) bool {
 	return true
 }
 
-// Repair makes the key say what the row says, if it is still as it was seen and no lease runs on it: rule Q8.
-func (k *Key) Repair(seen Key, s push.Settlement, r Rules, now time.Time) {
-	if seen.Expires = k.Expires; *k == seen && !k.Running(r.Lease, now) { // how long it lives is no part of what it says
-		k.become(s, now.Add(r.Window))
+// Repair makes the key say what the row says, if it is still as it was seen and no lease runs on it: rule Q8. The
+// answer is whether it says so now.
+func (k *Key) Repair(seen Key, s push.Settlement, r Rules, now time.Time) bool {
+	if k.says(s) {
+		return true
 	}
+	if seen.Expires = k.Expires; *k != seen || k.Running(r.Lease, now) { // how long it lives is no part of what it says
+		return false
+	}
+	k.become(s, now.Add(r.Window))
+	return true
+}
+
+// says reports whether the key says just this already.
+func (k *Key) says(s push.Settlement) bool {
+	if s.State == push.KeyAbsent || k.State != s.State {
+		return k.State == s.State
+	}
+	return k.Attempt == s.Attempt && k.At.Equal(s.At)
 }
 
 func (k *Key) become(s push.Settlement, expires time.Time) {

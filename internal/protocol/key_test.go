@@ -47,10 +47,9 @@ func (w *world) settle(x *worker) {
 	hold := push.KeyHold{Key: w.id().Key(), Owner: x.owner}
 	answer := w.keys.Settle(w.ctx(), []push.KeySettle{{KeyHold: hold, Settlement: x.row.Settlement(), Window: w.Window}})[0]
 	w.must(answer.Err)
-	if w.key.Held(x.owner) && !answer.Mine {
-		w.Fatalf("%s holds the key and may not settle it", x)
+	if want := w.key.Settle(x.owner, w.settlementOf(x.row), w.Window, w.now); answer.Mine != want {
+		w.Fatalf("%s settles the key and is answered %v, want %v", x, answer.Mine, want)
 	}
-	w.key.Settle(x.owner, w.settlementOf(x.row), w.Window, w.now)
 }
 
 // settlementOf is rule K1 by the model, for a row that reality told.
@@ -66,7 +65,9 @@ func (w *world) release(x *worker) {
 	w.Helper()
 	answer := w.keys.Release(w.ctx(), []push.KeyHold{{Key: w.id().Key(), Owner: x.owner}})[0]
 	w.must(answer.Err)
-	w.key.Release(x.owner)
+	if want := w.key.Release(x.owner); answer.Mine != want {
+		w.Fatalf("%s releases the key and is answered %v, want %v", x, answer.Mine, want)
+	}
 }
 
 func (w *world) renewKey(x *worker) {
