@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,13 +14,16 @@ import (
 	"pusher/internal/assemble"
 	"pusher/internal/cli"
 	"pusher/internal/compensate"
+	"pusher/internal/config"
+	"pusher/internal/telemetry"
 )
 
 // flags are the compensator's.
 type flags struct {
-	every  time.Duration
-	dryRun bool
-	json   bool
+	every    time.Duration
+	dryRun   bool
+	json     bool
+	textfile string
 }
 
 // newCommand is the whole command line of the compensator.
@@ -42,6 +47,7 @@ func newCommand(w *cli.World) *cobra.Command {
 	cli.Versioned(cmd)
 	cmd.Flags().DurationVar(&f.every, "every", 0, "loop: a pass at once, then one every so often, such as 30s")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "tell what a pass would do, and do nothing")
+	cmd.Flags().StringVar(&f.textfile, "textfile", "", "write the metrics of each pass to this file, whose name ends in .prom, for node_exporter [telemetry.textfile]")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the counts as JSON, one line a pass")
 	return cmd
 }
@@ -56,7 +62,10 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 	if err != nil {
 		return err
 	}
-	once := func(ctx context.Context) (compensate.Summary, error) { return assemble.Pass(ctx, c, f.dryRun) }
+	once, err := passes(c, f)
+	if err != nil {
+		return err
+	}
 	if f.every == 0 {
 		sum, err := once(ctx)
 		return errors.Join(err, printSummary(w, sum, err, f.json))
@@ -70,6 +79,25 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 		}
 	})
 	return nil
+}
+
+// passes is how one pass is made: with its metrics written where they are wanted. A dry run counts for nothing.
+func passes(c *config.Config, f flags) (func(context.Context) (compensate.Summary, error), error) {
+	once := func(ctx context.Context) (compensate.Summary, error) { return assemble.Pass(ctx, c, f.dryRun) }
+	path := cmp.Or(f.textfile, c.Telemetry.Textfile)
+	switch {
+	case path == "" || f.dryRun:
+		return once, nil
+	case !strings.HasSuffix(path, ".prom"):
+		return nil, &cli.UsageError{Err: fmt.Errorf("--textfile %s: does not end in .prom: node_exporter reads no other files", path)}
+	}
+	return func(ctx context.Context) (compensate.Summary, error) {
+		began := time.Now()
+		sum, err := once(ctx)
+		return sum, errors.Join(err, telemetry.WritePass(path, telemetry.Pass{
+			Tally: sum.Tally, Began: began, Ended: time.Now(), Completed: err == nil, Unfinished: sum.Unfinished,
+		}))
+	}, nil
 }
 
 // redisAway says why keys were not compared: the pass completed all the same.

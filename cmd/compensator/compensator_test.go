@@ -180,6 +180,43 @@ func TestDueDeliveryGoesToTheRetryTopic(t *testing.T) {
 	}
 }
 
+func TestTextfileTellsOfEachPass(t *testing.T) {
+	t.Parallel()
+	s := onServices(t)
+	s.due(t)
+	conf, path := s.config(t), filepath.Join(t.TempDir(), "pusher.prom")
+	if got := execute(t.Context(), "--config", conf, "--textfile", "counts.txt"); got.code != 2 || !strings.Contains(got.stderr, ".prom") {
+		t.Errorf("a name that node_exporter does not read: got %+v", got)
+	}
+	if got := execute(t.Context(), "--config", conf, "--textfile", path, "--dry-run"); got.code != 0 {
+		t.Fatalf("got %+v", got)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a dry run is counted")
+	}
+	for range 2 {
+		if got := execute(t.Context(), "--config", conf, "--textfile", path); got.code != 0 {
+			t.Fatalf("got %+v", got)
+		}
+	}
+	s.postgres = "postgres://u@127.0.0.1:1/db"
+	if got := execute(t.Context(), "--config", s.config(t), "--textfile", path); got.code != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`pusher_compensated_total{step="requeued"} 1`, `pusher_compensator_passes_total{result="completed"} 2`,
+		`pusher_compensator_passes_total{result="failed"} 1`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
 func TestLoopRunsPassesUntilItIsEnded(t *testing.T) {
 	t.Parallel()
 	conf := onServices(t).config(t)

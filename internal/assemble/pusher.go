@@ -43,7 +43,9 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 		return nil, err
 	}
 	p := &Pusher{cfg: c, version: version, log: log, metrics: telemetry.New(version), ready: &readiness{}}
-	p.http = httpd.New(p.metrics.Handler(), p.ready.checks(spareRedis(c)))
+	checks := p.ready.checks(spareRedis(c))
+	p.watchReady(checks)
+	p.http = httpd.New(p.metrics.Handler(), checks)
 	if err := p.receipts(); err != nil {
 		return nil, err
 	}
@@ -88,6 +90,7 @@ func (p *Pusher) work(ctx context.Context) error {
 		return errors.Join(err, deliverer.Close(ctx))
 	}
 	p.watch(deliverer, consumer, log)
+	defer p.sampleKeys(ctx, client)()
 	p.ready.started(consumer, client, log)
 	defer context.AfterFunc(ctx, func() {
 		deliverer.Quiesce()
@@ -171,23 +174,6 @@ func consumerSays(e consume.Event) string {
 		return "consumer: " + string(e.Kind)
 	}
 	return "consumer: " + string(e.Kind) + ": " + e.Detail
-}
-
-// watch shows what the parts hold.
-func (p *Pusher) watch(d *deliver.Deliverer, c *consume.Consumer, s *store.Store) {
-	p.metrics.WatchHeld(telemetry.StageAdmitted, func() int { admitted, _, _ := d.Held(); return admitted })
-	p.metrics.WatchHeld(telemetry.StageSending, func() int { _, sending, _ := d.Held(); return sending })
-	p.metrics.WatchBytes(func() int64 { _, _, bytes := d.Held(); return bytes })
-	p.metrics.WatchPartitions(func() []telemetry.Partition {
-		stats := c.Stats().Partitions
-		parts := make([]telemetry.Partition, len(stats))
-		for i, s := range stats {
-			parts[i] = telemetry.Partition{Topic: s.Topic, Partition: s.Partition, Watermark: max(s.Watermark, 0), End: s.End}
-		}
-		return parts
-	})
-	p.metrics.WatchUnknown(s.UnknownAge)
-	p.metrics.WatchRedis(d.WithoutRedis)
 }
 
 // workerName names this process for operators.

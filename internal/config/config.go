@@ -4,20 +4,23 @@ import "time"
 
 // Config is the whole configuration. Defaults are in brackets.
 type Config struct {
-	Kafka    Kafka           `yaml:"kafka"`
-	Redis    Redis           `yaml:"redis"`
-	Postgres Postgres        `yaml:"postgres"`
-	Worker   Worker          `yaml:"worker"`
-	Dedup    Dedup           `yaml:"dedup"`
-	HTTP     HTTP            `yaml:"http"`
-	Retry    Retry           `yaml:"retry"`
-	Channels Channels        `yaml:"channels"`
-	Receipts Receipts        `yaml:"receipts"`
-	Gateway  Gateway         `yaml:"gateway"`
-	Phone    Phone           `yaml:"phone"`
-	Privacy  Privacy         `yaml:"privacy"`
-	Log      Log             `yaml:"log"`
-	Pushes   map[string]Push `yaml:"pushes"` // by biz_type; the only part without environment overrides
+	Kafka    Kafka    `yaml:"kafka"`
+	Redis    Redis    `yaml:"redis"`
+	Postgres Postgres `yaml:"postgres"`
+	Worker   Worker   `yaml:"worker"`
+	Dedup    Dedup    `yaml:"dedup"`
+	HTTP     HTTP     `yaml:"http"`
+	Retry    Retry    `yaml:"retry"`
+	Channels Channels `yaml:"channels"`
+	Receipts Receipts `yaml:"receipts"`
+	Gateway  Gateway  `yaml:"gateway"`
+	Phone    Phone    `yaml:"phone"`
+	Privacy  Privacy  `yaml:"privacy"`
+	Log      Log      `yaml:"log"`
+
+	Telemetry Telemetry `yaml:"telemetry"`
+
+	Pushes map[string]Push `yaml:"pushes"` // by biz_type; the only part without environment overrides
 
 	places places // where each key was said, for problems found after Load
 }

@@ -58,6 +58,8 @@ func Default() *Config {
 		Gateway:  defaultGateway(),
 		Phone:    Phone{Region: "CN"},
 		Log:      Log{Level: "info"},
+
+		Telemetry: Telemetry{Traces: Traces{Sample: 1}},
 	}
 }
 

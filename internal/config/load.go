@@ -31,6 +31,7 @@ func Load(path string, lookup Lookup, environ []string) (*Config, []Warning, err
 	d.override(all, lookup)
 	d.readSecrets(all)
 	c.complete()
+	c.Telemetry.Traces = c.Telemetry.Traces.standard(lookup)
 	c.places = d.places
 	for _, p := range c.validate() {
 		if !d.reported(p.Key) {

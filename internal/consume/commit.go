@@ -29,6 +29,9 @@ func (g *generation) commit() {
 	offsets := make(map[string]map[int]int64)
 	for _, p := range g.partitions {
 		at := p.mark.position()
+		if p.mark.reading() <= p.committed.Load() {
+			p.moved.Store(time.Now().UnixNano())
+		}
 		if at <= p.committed.Load() {
 			continue
 		}
@@ -48,6 +51,7 @@ func (g *generation) commit() {
 	for _, p := range g.partitions {
 		if at, advanced := offsets[p.topic][p.id]; advanced {
 			p.committed.Store(at)
+			p.moved.Store(time.Now().UnixNano())
 		}
 	}
 }

@@ -32,6 +32,7 @@ type partition struct {
 	committed atomic.Int64 // the offset last committed; unknown: none
 	end       atomic.Int64 // one past the last record in Kafka, as last heard
 	heard     atomic.Int64 // Unix nanoseconds of the last bytes from a broker; 0: never
+	moved     atomic.Int64 // Unix nanoseconds when the committed offset last moved, or had nothing left to reach
 }
 
 func newPartition(g *generation, topic string, a kafka.PartitionAssignment) *partition {
@@ -48,6 +49,7 @@ func newPartition(g *generation, topic string, a kafka.PartitionAssignment) *par
 	}
 	p.committed.Store(start)
 	p.end.Store(start)
+	p.moved.Store(time.Now().UnixNano())
 	return p
 }
 

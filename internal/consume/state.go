@@ -57,12 +57,13 @@ type Stats struct {
 type PartitionStats struct {
 	Topic     string
 	Partition int
-	Committed int64     // -1: no commit yet
-	Watermark int64     // everything below is taken care of; -1: nothing read yet
-	Reading   int64     // the next offset to be fetched; -1: nothing read yet
-	End       int64     // one past the last record, as last heard; -1: not heard yet
-	Out       int       // records handed out and not taken care of
-	DeafSince time.Time // not zero: since then nothing is fetched, for DeafAfter at least
+	Committed int64         // -1: no commit yet
+	Watermark int64         // everything below is taken care of; -1: nothing read yet
+	Reading   int64         // the next offset to be fetched; -1: nothing read yet
+	End       int64         // one past the last record, as last heard; -1: not heard yet
+	Out       int           // records handed out and not taken care of
+	Standing  time.Duration // for how long the committed offset has not moved while records beyond it were read
+	DeafSince time.Time     // not zero: since then nothing is fetched, for DeafAfter at least
 }
 
 // Lag is how many offsets are not taken care of; 0 while nothing is known.
@@ -109,6 +110,7 @@ func (p *partition) stats() PartitionStats {
 		Reading:   p.mark.reading(),
 		End:       p.end.Load(),
 		Out:       p.mark.undone(),
+		Standing:  time.Since(time.Unix(0, p.moved.Load())),
 		DeafSince: p.deafSince(),
 	}
 }

@@ -70,6 +70,15 @@ func probe(ctx context.Context, checks []Check) readiness {
 	return answer
 }
 
+// Probe says of each dependency, by name, whether it can be used now; two seconds at most.
+func Probe(ctx context.Context, checks []Check) map[string]bool {
+	found := map[string]bool{}
+	for name, r := range probe(ctx, checks).Checks {
+		found[name] = r.Status == statusOK
+	}
+	return found
+}
+
 // run takes one check's answer, or its silence.
 func run(ctx context.Context, c Check) result {
 	began := time.Now()

@@ -25,7 +25,6 @@ type Metrics struct {
 	switches    *prometheus.CounterVec   // action, provider, next
 	deadLetters *prometheus.CounterVec   // reason
 	consumer    *prometheus.CounterVec   // kind
-	compensated *prometheus.CounterVec   // step
 	unread      *prometheus.CounterVec   // source
 	receipts    receipts
 	failures    failures
@@ -44,7 +43,6 @@ func New(version string) *Metrics {
 		switches:    counter("switches_total", "Refusals after which the next provider was tried.", "action", "provider", "next"),
 		deadLetters: counter("dead_letters_total", "Records written to the dead-letter topic.", "reason"),
 		consumer:    counter("consumer_events_total", "What happened to the Kafka consumer, throttled.", "kind"),
-		compensated: counter("compensated_total", "Deliveries that the compensator moved, by step.", "step"),
 		unread:      counter("gauge_errors_total", "Gauges that could not be read when scraped.", "source"),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "pusher_attempt_duration_seconds", Help: "Time of one request at a provider.",
@@ -53,7 +51,7 @@ func New(version string) *Metrics {
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.switches, m.deadLetters,
-		m.consumer, m.compensated, m.unread)
+		m.consumer, m.unread)
 	m.receipts = newReceipts(m.registry)
 	m.failures = newFailures(m.registry)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -116,18 +114,4 @@ func (m *Metrics) DeadLetter(reason string) {
 // Consumer counts an event of the consumer, by its kind; told is how many such events it stands for.
 func (m *Metrics) Consumer(kind string, told int) {
 	m.consumer.WithLabelValues(oneOf(kinds, kind)).Add(float64(told))
-}
-
-// Compensated counts what a pass of the compensator did.
-func (m *Metrics) Compensated(t push.Tally) {
-	for step, n := range map[string]int{
-		"requeued": t.Requeued, "republished": t.Republished, "swept_queued": t.SweptQueued,
-		"swept_unknown": t.SweptUnknown, "swept_dead": t.SweptDead, "repeated": t.Repeated, "asked": t.Asked,
-		"found": t.Found, "resent": t.Resent, "dead": t.Dead, "expired": t.Expired, "unknown": t.Doubted,
-		"unknown_expired": t.UnknownExpired, "letters": t.Letters,
-		"keys_checked": t.KeysChecked, "keys_repaired": t.KeysRepaired,
-		"receipts": t.Receipts, "receipts_dropped": t.ReceiptsDropped,
-	} {
-		m.compensated.WithLabelValues(step).Add(float64(n))
-	}
 }

@@ -29,14 +29,19 @@ func used(t *testing.T) *Metrics {
 	m.Consumer("joined", 1)
 	m.Receipts("aliyun", "new", 1)
 	m.Matched(push.Matched{Provider: "aliyun", Report: push.ReportUndelivered, Effect: push.EffectSettled, Code: "MK:0001", Waited: time.Second})
-	m.Compensated(push.Tally{Requeued: 3, Letters: 1})
 	m.WatchHeld(StageAdmitted, func() int { return 7 })
 	m.WatchHeld(StageSending, func() int { return 2 })
 	m.WatchBytes(func() int64 { return 4096 })
 	m.WatchPartitions(func() []Partition {
-		return []Partition{{Topic: "t", Partition: 1, Watermark: 40, End: 42}, {Topic: "t", Partition: 2, Watermark: 5, End: -1}}
+		return []Partition{{Topic: "t", Partition: 1, Watermark: 40, End: 42, Out: 2, Standing: 3 * time.Second}, {Topic: "t", Partition: 2, Watermark: 5, End: -1}}
 	})
 	m.WatchUnknown(func(context.Context) (int, time.Duration, error) { return 3, time.Minute, nil })
+	m.WatchParked(func(context.Context) (int, time.Duration, error) { return 4, time.Hour, nil })
+	m.WatchUnsent(func(context.Context) ([]Unsent, error) {
+		return []Unsent{{push.Failed, 5, time.Hour, -time.Minute}, {push.Sending, 1, time.Second, time.Second}}, nil
+	})
+	m.WatchReady(func(context.Context) map[string]bool { return map[string]bool{"kafka": true, "redis": false} })
+	m.Keys().Looked(1000, 90000, 7)
 	return m
 }
 
@@ -77,12 +82,19 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 		`pusher_switches_total{action="sms",next="tencent",provider="aliyun"} 1`,
 		`pusher_dead_letters_total{reason="not_json"} 1`,
 		`pusher_consumer_events_total{kind="joined"} 1`,
-		`pusher_compensated_total{step="requeued"} 3`,
 		`pusher_in_flight{stage="admitted"} 7`,
 		`pusher_in_flight{stage="sending"} 2`,
 		`pusher_waiting_bytes 4096`,
 		`pusher_watermark_offset{partition="1",topic="t"} 40`,
 		`pusher_lag_records{partition="1",topic="t"} 2`,
+		`pusher_out_records{partition="1",topic="t"} 2`,
+		`pusher_commit_age_seconds{partition="1",topic="t"} 3`,
+		`pusher_parked_receipts 4`, `pusher_parked_receipts_oldest_seconds 3600`,
+		`pusher_unsent_deliveries{status="failed"} 5`, `pusher_unsent_deliveries{status="queued"} 0`,
+		`pusher_unsent_oldest_seconds{status="failed"} 3600`, `pusher_overdue_oldest_seconds{status="failed"} 0`,
+		`pusher_overdue_oldest_seconds{status="sending"} 1`,
+		`pusher_ready{dependency="kafka"} 1`, `pusher_ready{dependency="redis"} 0`,
+		`pusher_dedup_keys 1000`, `pusher_dedup_keys_bytes 90000`, `pusher_redis_evicted_keys_total 7`,
 		`pusher_unknown_deliveries 3`,
 		`pusher_unknown_oldest_seconds 60`,
 		`pusher_build_info{version="v1.2.3"} 1`,
