@@ -61,6 +61,7 @@ type story struct {
 	RedisKey  *redisKey `json:"redis_key,omitempty"` // the same for machines; absent where Redis did not answer
 	Means     string    `json:"means"`               // what the status says
 	Next      string    `json:"next"`                // what happens next
+	Route     string    `json:"route,omitempty"`     // who sent it, and why not the ones before
 	Others    []int64   `json:"others,omitempty"`
 }
 
@@ -89,7 +90,7 @@ type deed struct {
 func storyOf(s operate.Story) story {
 	told := story{
 		Delivery: viewOf(s.Entry), Attempts: []attempt{}, Receipts: receiptsOf(s.Receipts), Actions: []deed{},
-		Reference: s.Reference, Redis: s.Redis, Means: s.Means, Next: s.Next, Others: s.Others,
+		Reference: s.Reference, Redis: s.Redis, Means: s.Means, Next: s.Next, Route: s.Route, Others: s.Others,
 	}
 	for _, a := range s.Attempts {
 		told.Attempts = append(told.Attempts, attemptOf(a))

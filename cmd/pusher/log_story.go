@@ -21,6 +21,12 @@ func (s story) print(w *cli.World) error {
 		line("attempt", fmt.Sprintf("%d (%s used)", d.Attempt, cli.Count(d.RetriesUsed, "retry", "retries")))
 		line("recipient", orDash(d.Recipient))
 		line("provider", orDash(strings.TrimSpace(d.Provider+" "+d.ProviderMsgID)))
+		if s.Route != "" {
+			line("route", s.Route)
+		}
+		if d.Hint != "" {
+			line("hint", d.Hint)
+		}
 		line("reference", s.Reference)
 		line("key", d.Key)
 		line("redis", s.Redis)

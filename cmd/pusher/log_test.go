@@ -23,7 +23,7 @@ func (s services) filled(t *testing.T) {
 	outcomes := []push.Result{
 		{Class: push.Accepted, Provider: "wechat", MessageID: "m1"},
 		{Class: push.NotSent, Provider: "aliyun", Code: "dial", Message: "refused", Wait: time.Minute},
-		{Class: push.Ambiguous, Provider: "aliyun", Code: "timeout"},
+		{Class: push.Ambiguous, Provider: "tencent", Code: "timeout"}, // after aliyun refused
 	}
 	for i, result := range outcomes {
 		action, owner := push.SMS, push.NewOwner()
@@ -38,17 +38,35 @@ func (s services) filled(t *testing.T) {
 				Event:    &push.Event{BizType: "resume_viewed", BizID: bizID, Raw: []byte("{}")},
 				Origin:   push.Origin{Topic: s.topic, Partition: 1, Offset: 42, Time: time.Now()}, Window: time.Hour,
 			},
-			Owner: owner, Lease: time.Minute, Provider: result.Provider, MaxAttempts: 8, Worker: "host-1",
+			Owner: owner, Lease: time.Minute, Provider: first(result), MaxAttempts: 8, Worker: "host-1",
 			Recipient: push.Mask("+8613800138000"), RecipientFull: "+8613800138000",
 		}})[0]
 		if intended.Err != nil || !intended.Row.MayBeSent(owner) {
 			t.Fatalf("got %+v", intended)
 		}
 		result.ID, result.Owner, result.Attempt = intended.Row.ID, owner, intended.Row.Attempt
+		if result.Provider == "tencent" {
+			refused := push.Result{ID: result.ID, Owner: owner, Attempt: 1, Class: push.Account, Code: "isv.OUT_OF_SERVICE"}
+			if answer := log.Switch(t.Context(), []push.Switch{{Result: refused, Next: "tencent", Lease: time.Minute}})[0]; answer.Row.Attempt != 2 {
+				t.Fatalf("switched to %+v", answer)
+			}
+			result.Attempt = 2
+		}
 		if answer := log.Record(t.Context(), []push.Result{result})[0]; answer.Err != nil {
 			t.Fatal(answer.Err)
 		}
+		if err := log.Hint(t.Context(), []push.Hint{{ID: result.ID, Attempt: 2, Text: "tencent reports 1"}}); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// first is the provider that an intent names: of what tencent sent, aliyun.
+func first(r push.Result) string {
+	if r.Provider == "tencent" {
+		return "aliyun"
+	}
+	return r.Provider
 }
 
 func TestLogListShowStats(t *testing.T) {
@@ -73,7 +91,7 @@ func TestLogListShowStats(t *testing.T) {
 		"stats":          {[]string{"log", "stats"}, []string{"ACTION", "wechat  sent", "sms     failed   aliyun    dial     1"}, "10248"},
 		"stats in JSON":  {[]string{"log", "stats", "--json", "--since", "1h"}, []string{`"status": "unknown"`, `"count": 1`}, "10248"},
 		"show by name":   {[]string{"log", "show", "resume_viewed", "10249", "sms"}, []string{key, "status     failed: attempt 1 certainly did not reach", "error      dial: refused", "+86", s.topic + "/1@42", "re-enqueues it after", "not_sent", "host-1", "something else stands under this key"}, "13800138000"},
-		"show by key":    {[]string{"log", "show", "push:dedup:resume_viewed:10250:sms"}, []string{"unknown", "unknown: attempt 1 may have reached the recipient", "is asked until ", "; then it is held for an operator", "in 72h", "absent: the push log alone decides"}, "13800138000"},
+		"show by key":    {[]string{"log", "show", "push:dedup:resume_viewed:10250:sms"}, []string{"unknown", "unknown: attempt 2 may have reached the recipient", "route      perhaps sent by tencent; aliyun refused: isv.OUT_OF_SERVICE", "hint       tencent reports 1", "is asked until ", "; then it is held for an operator", "in 72h", "absent: the push log alone decides"}, "13800138000"},
 		"show in JSON":   {[]string{"log", "show", "resume_viewed", "10248", "wechat", "--json"}, []string{`"next": "nothing: it is done`, `"means": "the provider took it"`, `"reference": "`, `"outcome": "accepted"`, `"worker": "host-1"`}, "13800138000"},
 	}
 	for name, c := range cases {

@@ -23,6 +23,7 @@ type delivery struct {
 	ProviderMsgID     string      `json:"provider_msg_id,omitempty"`
 	ErrorCode         string      `json:"error_code,omitempty"`
 	ErrorMessage      string      `json:"error_message,omitempty"`
+	Hint              string      `json:"hint,omitempty"`
 	UserID            string      `json:"user_id,omitempty"` // masked
 	Recipient         string      `json:"recipient,omitempty"`
 	EventID           string      `json:"event_id,omitempty"`
@@ -49,7 +50,7 @@ func viewOf(e push.Entry) delivery {
 	return delivery{
 		ID: e.ID, Key: e.Key(), BizType: e.BizType, RuleVersion: e.RuleVersion, DedupID: e.DedupID, Action: e.Action,
 		Round: e.Round, BizID: e.BizID, Status: e.Status, Attempt: e.Attempt, RetriesUsed: e.RetriesUsed,
-		Provider: e.Provider, ProviderMsgID: e.ProviderMsgID, ErrorCode: e.ErrorCode, ErrorMessage: e.ErrorMessage,
+		Provider: e.Provider, ProviderMsgID: e.ProviderMsgID, ErrorCode: e.ErrorCode, ErrorMessage: e.ErrorMessage, Hint: e.Hint,
 		UserID: push.Mask(e.UserID), Recipient: e.Recipient, EventID: e.EventID, TraceID: e.TraceID,
 		PossibleDuplicate: e.PossibleDuplicate, LetterDue: e.LetterDue, Topic: e.Origin.Topic,
 		Partition: e.Origin.Partition, Offset: e.Origin.Offset, RecordTime: e.Origin.Time.UTC(), CreatedAt: e.CreatedAt.UTC(),

@@ -42,7 +42,7 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 	defer func() { err = errors.Join(err, closeKeys()) }()
 	ports := compensate.Ports{
 		Memory: log, Keys: keys,
-		Queue: log, Sweeper: log, Unknowns: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Askers: askers,
+		Queue: log, Sweeper: log, Unknowns: log, Hints: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Askers: askers,
 	}
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,

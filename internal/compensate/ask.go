@@ -16,9 +16,9 @@ const asksAtOnce = 8
 
 // reply is what a provider said to one question.
 type reply struct {
-	found     bool
-	messageID string
-	err       error
+	push.Finding
+
+	err error
 }
 
 // ask asks the providers about sends whose outcome is unknown and records those that were accepted after all: rule
@@ -44,7 +44,7 @@ func (t *turn) ask(ctx context.Context) error {
 		if err != nil {
 			return moved, err
 		}
-		return moved, silence(replies)
+		return moved, errors.Join(t.hint(ctx, questions, replies), silence(replies))
 	})
 }
 
@@ -70,8 +70,8 @@ func (t *turn) find(ctx context.Context, q push.Question) reply {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.Policy.SMS.Timeout)
 	defer cancel()
-	found, id, err := asker.Find(ctx, q)
-	return reply{found: found, messageID: id, err: err}
+	finding, err := asker.Find(ctx, q)
+	return reply{finding, err}
 }
 
 // record writes what was found as accepted (rule P1: whoever owns the row). It writes even when the pass is told to
@@ -79,10 +79,10 @@ func (t *turn) find(ctx context.Context, q push.Question) reply {
 func (t *turn) record(ctx context.Context, questions []push.Question, replies []reply) (int, error) {
 	var results []push.Result
 	for i, r := range replies {
-		if r.err == nil && r.found {
+		if r.err == nil && r.Found {
 			q := questions[i]
 			results = append(results, push.Result{
-				ID: q.ID, Attempt: q.Attempt, Class: push.Accepted, Provider: q.Provider, MessageID: r.messageID,
+				ID: q.ID, Attempt: q.Attempt, Class: push.Accepted, Provider: q.Provider, MessageID: r.MessageID,
 			})
 		}
 	}
@@ -102,6 +102,20 @@ func (t *turn) record(ctx context.Context, questions []push.Question, replies []
 		}
 	}
 	return found, errors.Join(failed, fault.At(fault.AfterFound))
+}
+
+// hint keeps what a provider told without proving anything: an operator may know more than we do.
+func (t *turn) hint(ctx context.Context, questions []push.Question, replies []reply) error {
+	var hints []push.Hint
+	for i, r := range replies {
+		if r.err == nil && !r.Found && r.Hint != "" {
+			hints = append(hints, push.Hint{ID: questions[i].ID, Attempt: questions[i].Attempt, Text: r.Hint})
+		}
+	}
+	if len(hints) == 0 {
+		return nil
+	}
+	return t.Hints.Hint(ctx, hints)
 }
 
 // silence sums up the replies that were none, by the first of them.

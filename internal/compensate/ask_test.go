@@ -43,6 +43,23 @@ func TestQ5NotFoundChangesNothing(t *testing.T) {
 	}
 }
 
+// What a provider tells without proving it ours is kept for people, and decides nothing.
+func TestQ5AHintIsKeptAndDecidesNothing(t *testing.T) {
+	t.Parallel()
+	l := &log{questions: [][]push.Question{questions("tencent", 4)}}
+	a := asker{
+		log: l, found: map[int64]string{1: "m1"}, err: map[int64]error{3: errors.New("away")},
+		hints: map[int64]string{1: "found", 2: "perhaps", 3: "not said"},
+	}
+	got, _ := newPass(l, map[string]Asker{"tencent": a}).Run(context.Background())
+	if want := (push.Hint{ID: 2, Attempt: 1, Text: "perhaps"}); len(l.hinted) != 1 || l.hinted[0] != want {
+		t.Errorf("hints %+v, want %+v", l.hinted, want)
+	}
+	if got.Found != 1 || len(l.results) != 1 {
+		t.Errorf("found %d, results %+v; want the one that was found", got.Found, l.results)
+	}
+}
+
 func TestQ5UnansweredQuestionsAreSaidOnceAndCostNoAnswer(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("aliyun is away")

@@ -32,6 +32,7 @@ type log struct {
 	calls     []string
 	published []push.Record
 	marked    []push.Poke
+	hinted    []push.Hint // what was kept of questions
 	results   []push.Result
 	asking    int // questions out right now
 	mostAsked int
@@ -94,6 +95,12 @@ func (l *log) Record(_ context.Context, results []push.Result) []push.Answer {
 		answers[i] = push.Answer{Row: push.Row{ID: r.ID, Status: push.Sent}, Err: err}
 	}
 	return answers
+}
+
+func (l *log) Hint(_ context.Context, hints []push.Hint) error {
+	_, err := next(l, "hint", new([]push.Hint))
+	l.hinted = append(l.hinted, hints...)
+	return err
 }
 
 func (l *log) Resend(context.Context, int, push.Policy, []string) ([]push.Poke, error) {
@@ -179,11 +186,12 @@ type asker struct {
 	*log
 
 	found map[int64]string
+	hints map[int64]string
 	err   map[int64]error
 	wait  func()
 }
 
-func (a asker) Find(_ context.Context, q push.Question) (bool, string, error) {
+func (a asker) Find(_ context.Context, q push.Question) (push.Finding, error) {
 	a.mu.Lock()
 	a.asking++
 	a.mostAsked = max(a.mostAsked, a.asking)
@@ -195,7 +203,7 @@ func (a asker) Find(_ context.Context, q push.Question) (bool, string, error) {
 	defer a.mu.Unlock()
 	a.asking--
 	id, found := a.found[q.ID]
-	return found, id, a.err[q.ID]
+	return push.Finding{Found: found, MessageID: id, Hint: a.hints[q.ID]}, a.err[q.ID]
 }
 
 // newPass makes a pass over l that has all the time it wants.
@@ -209,7 +217,7 @@ func newPass(l *log, askers map[string]Asker) *Pass {
 		KeepUnmatched:   time.Hour,
 		Call:            time.Minute,
 		Now:             time.Now,
-	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Memory: l, Keys: l, Publisher: l, Askers: askers})
+	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Hints: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Memory: l, Keys: l, Publisher: l, Askers: askers})
 }
 
 // pokes makes n pokes, the first of row from.

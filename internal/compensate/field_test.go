@@ -199,7 +199,9 @@ func TestFieldReport15_LateIsWorseThanNever(t *testing.T) {
 // found is a provider that has every message asked about.
 type found struct{}
 
-func (found) Find(context.Context, push.Question) (bool, string, error) { return true, "biz-1", nil }
+func (found) Find(context.Context, push.Question) (push.Finding, error) {
+	return push.Finding{Found: true, MessageID: "biz-1"}, nil
+}
 
 // Q3 and Q5 together: a pusher dies with an SMS out; the row is swept to unknown, the provider is asked, and what it
 // found settles the row. Nothing is sent again.

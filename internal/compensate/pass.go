@@ -30,6 +30,7 @@ type Ports struct {
 	Queue     Queue
 	Sweeper   Sweeper
 	Unknowns  Unknowns
+	Hints     Hints
 	Ender     Ender
 	Letterbox Letterbox
 	Forecast  Forecast

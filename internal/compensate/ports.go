@@ -75,7 +75,12 @@ type Publisher interface {
 	Publish(ctx context.Context, records []push.Record) error
 }
 
+// Hints keeps what providers told of unknown sends without proving them ours, for people.
+type Hints interface {
+	Hint(ctx context.Context, hints []push.Hint) error
+}
+
 // Asker asks a provider what became of a send whose outcome is unknown. Not found proves nothing.
 type Asker interface {
-	Find(ctx context.Context, q push.Question) (found bool, messageID string, err error)
+	Find(ctx context.Context, q push.Question) (push.Finding, error)
 }

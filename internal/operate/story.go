@@ -23,8 +23,10 @@ type Story struct {
 	Redis     string         // what its key says, in words; empty where nobody reads keys
 	RedisKey  *Key           // the same; nil where it could not be read
 	Means     string         // what the status says
+	Route     string         // who sent it, and why not the ones before; empty where one provider had it all along
 	Next      string         // what happens next, and when
 	Says      Phrase         // Means, for other languages
+	Went      Phrase         // Route, likewise
 	Follows   Phrase         // Next, likewise
 	Others    []int64        // older rows of the same name: other rounds, other versions
 }
@@ -62,6 +64,8 @@ func (d *Desk) Explain(ctx context.Context, id int64) (Story, error) {
 		return Story{}, err
 	}
 	s.Follows = d.Next(entry, stopped(attempts))
+	s.Went = Route(entry, attempts)
+	s.Route = s.Went.English(d.cfg.Now())
 	s.Means, s.Next = s.Says.English(d.cfg.Now()), s.Follows.English(d.cfg.Now())
 	if d.Keys != nil {
 		s.RedisKey, s.Redis = d.key(ctx, entry.Key())

@@ -22,6 +22,7 @@ type Entry struct {
 	ProviderMsgID     string // empty unless the provider gave one
 	ErrorCode         string // of the last attempt, or the reason of skipped, expired, dead
 	ErrorMessage      string // the provider's words
+	Hint              string // what a provider told of an attempt in doubt without proving it ours; empty where nothing
 	UserID            string // whole: our own id, not an address
 	Recipient         string // masked
 	RecipientKept     bool   // the whole recipient is still there: without it nothing can be sent again

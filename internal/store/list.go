@@ -25,7 +25,7 @@ const (
 	// entryColumns is what scanEntry reads of push_log l.
 	entryColumns = `l.id, l.biz_type, l.rule_version, l.dedup_id, l.action, l.round, l.biz_id, l.status, l.attempt,
 	l.retries_used, coalesce(l.provider, ''), coalesce(l.provider_msg_id, ''), coalesce(l.error_code, ''),
-	coalesce(l.error_message, ''), coalesce(l.user_id, ''), coalesce(l.recipient, ''), l.recipient_full IS NOT NULL,
+	coalesce(l.error_message, ''), coalesce(l.hint, ''), coalesce(l.user_id, ''), coalesce(l.recipient, ''), l.recipient_full IS NOT NULL,
 	coalesce(l.event_id, ''), coalesce(l.trace_id, ''), l.possible_duplicate, l.letter_due, l.topic, l.partition,
 	l.offset_, l.record_time, l.created_at, l.updated_at, l.lease_until, l.ambiguous_since, l.next_attempt_at,
 	l.published_at, l.expires_at, l.settled_at, l.sent_at`
@@ -180,8 +180,8 @@ func scanInto(e *push.Entry, rec pgx.CollectableRow, more ...any) error {
 	var lease, doubt, next, published, expires, settled, sent *time.Time
 	err := rec.Scan(append([]any{
 		&e.ID, &e.BizType, &e.RuleVersion, &e.DedupID, &e.Action, &e.Round, &e.BizID, &e.Status, &e.Attempt,
-		&e.RetriesUsed, &e.Provider, &e.ProviderMsgID, &e.ErrorCode, &e.ErrorMessage, &e.UserID, &e.Recipient,
-		&e.RecipientKept, &e.EventID, &e.TraceID, &e.PossibleDuplicate, &e.LetterDue, &e.Origin.Topic,
+		&e.RetriesUsed, &e.Provider, &e.ProviderMsgID, &e.ErrorCode, &e.ErrorMessage, &e.Hint, &e.UserID,
+		&e.Recipient, &e.RecipientKept, &e.EventID, &e.TraceID, &e.PossibleDuplicate, &e.LetterDue, &e.Origin.Topic,
 		&e.Origin.Partition, &e.Origin.Offset, &e.Origin.Time, &e.CreatedAt, &e.UpdatedAt, &lease, &doubt, &next,
 		&published, &expires, &settled, &sent,
 	}, more...)...)

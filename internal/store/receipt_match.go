@@ -18,7 +18,7 @@ import (
 //   - locked: that delivery as it is now, whoever just changed it;
 //   - judged: what the receipt does to it. A receipt proves an acceptance (rule P1), so it settles whatever is not
 //     settled yet. A failed one is of one message only: while an attempt is out it waits for that one's result, and
-//     once another message was accepted that one decides. Of two in one batch for one delivery, one a turn: the
+//     once another message was accepted, or another provider called (rule P5), that one decides. Of two in one batch for one delivery, one a turn: the
 //     delivered one first;
 //   - moved: the delivery, forward only: sent, then delivered or undelivered. What is settled otherwise stays: of a
 //     dead delivery only an operator decides.
@@ -58,8 +58,7 @@ WITH parked AS (
 			WHEN l.status NOT IN ('sending', 'queued', 'failed', 'deferred', 'unknown', 'sent') THEN 'late'
 			WHEN p.status = 'delivered' THEN 'settled'
 			WHEN l.status = 'sending' THEN 'waits'
-			WHEN l.provider_msg_id <> p.provider_msg_id
-				OR l.provider <> p.provider AND l.provider_msg_id IS NOT NULL THEN 'other_message'
+			WHEN l.provider_msg_id <> p.provider_msg_id OR l.provider <> p.provider THEN 'other_message'
 			ELSE 'settled' END AS effect,
 		CASE WHEN l.status = 'sent' THEN greatest(extract(epoch FROM p.received_at - l.sent_at), 0) ELSE 0 END AS waited
 	FROM found f JOIN parked p ON p.id = f.receipt JOIN locked l ON l.id = f.delivery

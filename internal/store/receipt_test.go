@@ -212,6 +212,24 @@ func TestReceiptOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
+// TestReceiptOfTheProviderBefore: the first provider refused, the second one's attempt is in doubt. What the first one says
+// later is of no message of the second: only that it arrived settles anything.
+func TestReceiptOfTheProviderBefore(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	for report, want := range map[push.Report]string{
+		push.ReportUndelivered: "unknown tencent", push.ReportDelivered: "delivered aliyun",
+	} {
+		row := r.intend(t, "w1", about(string(report)))
+		row = r.switchTo(t, row, push.NotSent, "tencent")
+		result := resultOf(row, push.Ambiguous)
+		result.Provider, result.MessageID = "tencent", ""
+		one(t, r.Record(t.Context(), []push.Result{result}))
+		r.receive(t, ofReference(r.reference(t, row.ID), "m-"+string(report), report)) // of aliyun
+		r.must(t, row.ID, want, "status, provider")
+	}
+}
+
 // TestRepeatedReceiptIsOne, in one call and over calls.
 func TestRepeatedReceiptIsOne(t *testing.T) {
 	t.Parallel()

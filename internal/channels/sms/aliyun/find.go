@@ -32,16 +32,16 @@ type details struct {
 }
 
 // Find asks whether Aliyun took the send that q is about, by its OutId. Found is certain; not found proves nothing,
-// least of all soon after the send. The rows carry no id of the message, so messageID is always empty.
-func (s *Sender) Find(ctx context.Context, q push.Question) (found bool, messageID string, err error) {
+// least of all soon after the send. The rows carry no id of the message, so there is none in the finding.
+func (s *Sender) Find(ctx context.Context, q push.Question) (push.Finding, error) {
 	reference := q.Reference(q.Round)
 	for _, day := range days(q.IntentAt) {
-		found, err = s.findOn(ctx, day, wirePhone(q.Phone), reference)
+		found, err := s.findOn(ctx, day, wirePhone(q.Phone), reference)
 		if found || err != nil {
-			return found, "", s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
+			return push.Finding{Found: found}, s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
 		}
 	}
-	return false, "", nil
+	return push.Finding{}, nil
 }
 
 // days are the days in Beijing, as the query wants them, that a send with this intent may be listed under.

@@ -87,8 +87,8 @@ func TestFindByOutID(t *testing.T) {
 	sender := newSender(t, cfg)
 	q := question(at)
 
-	if found, _, err := sender.Find(context.Background(), q); found || err != nil {
-		t.Errorf("found %v, %v before anything was sent", found, err)
+	if got, err := sender.Find(context.Background(), q); got.Found || err != nil {
+		t.Errorf("found %v, %v before anything was sent", got.Found, err)
 	}
 	m := message()
 	for i := range 60 { // another page of other messages to the same number
@@ -97,20 +97,20 @@ func TestFindByOutID(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, _, err := sender.Find(context.Background(), q); found || err != nil {
-		t.Errorf("found %v, %v among other messages", found, err)
+	if got, err := sender.Find(context.Background(), q); got.Found || err != nil {
+		t.Errorf("found %v, %v among other messages", got.Found, err)
 	}
 	now = at.Add(2 * time.Second) // taken on the next day
 	m.Reference = q.Reference(1)
 	if _, err := sender.Send(context.Background(), m); err != nil {
 		t.Fatal(err)
 	}
-	if found, _, err := sender.Find(context.Background(), q); !found || err != nil {
-		t.Errorf("found %v, %v, want the send of the next day", found, err)
+	if got, err := sender.Find(context.Background(), q); !got.Found || err != nil {
+		t.Errorf("found %v, %v, want the send of the next day", got.Found, err)
 	}
 	q.Round = 2
-	if found, _, err := sender.Find(context.Background(), q); found || err != nil {
-		t.Errorf("found %v, %v of another round", found, err)
+	if got, err := sender.Find(context.Background(), q); got.Found || err != nil {
+		t.Errorf("found %v, %v of another round", got.Found, err)
 	}
 }
 
@@ -126,8 +126,8 @@ func TestFindReadsAllPages(t *testing.T) {
 		}
 		m.Reference = strings.Repeat("x", i+1)
 	}
-	if found, _, err := sender.Find(context.Background(), q); !found || err != nil {
-		t.Errorf("found %v, %v, want it on the third page", found, err)
+	if got, err := sender.Find(context.Background(), q); !got.Found || err != nil {
+		t.Errorf("found %v, %v, want it on the third page", got.Found, err)
 	}
 }
 
@@ -141,9 +141,9 @@ func TestFindFailsCleanly(t *testing.T) {
 	} {
 		f.Call = provider.CallQuery
 		box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{f}})
-		found, _, err := newSender(t, config(box.URL())).Find(context.Background(), question(time.Now()))
-		if found || err == nil || strings.Contains(err.Error(), "13800138000") {
-			t.Errorf("%s: found %v, %v; want a clean error", f.Kind, found, err)
+		got, err := newSender(t, config(box.URL())).Find(context.Background(), question(time.Now()))
+		if got.Found || err == nil || strings.Contains(err.Error(), "13800138000") {
+			t.Errorf("%s: found %v, %v; want a clean error", f.Kind, got.Found, err)
 		}
 	}
 }
@@ -188,8 +188,8 @@ func TestFindReadsCountsWhateverTheirType(t *testing.T) {
 	for _, total := range []string{`1`, `"1"`, `null`} {
 		body := `{"Code":"OK","TotalCount":` + total + `,"SmsSendDetailDTOs":{"SmsSendDetailDTO":[{"OutId":"` + q.Reference(1) + `"}]}}`
 		box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{{Call: provider.CallQuery, Kind: provider.Answer, Body: body}}})
-		if found, _, err := newSender(t, config(box.URL())).Find(context.Background(), q); !found || err != nil {
-			t.Errorf("TotalCount %s: found %v, %v", total, found, err)
+		if got, err := newSender(t, config(box.URL())).Find(context.Background(), q); !got.Found || err != nil {
+			t.Errorf("TotalCount %s: found %v, %v", total, got.Found, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package tencent
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	sms "github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/sms/v20210111"
@@ -21,34 +22,61 @@ const (
 )
 
 // Find asks whether Tencent has a carrier's report of the send that q is about. Only a row with our reference in its
-// SessionContext counts: any other of the same number may be another message. Tencent gives the context only to
-// accounts that have had it enabled, and no row at all before the carrier reports, so not found proves nothing, ever.
-func (s *Sender) Find(ctx context.Context, q push.Question) (found bool, messageID string, err error) {
+// SessionContext counts: any other of the same number may be another message, and is a hint for people. Tencent gives
+// the context only to accounts that have had it enabled, and no row at all before the carrier reports, so not found
+// proves nothing, ever.
+func (s *Sender) Find(ctx context.Context, q push.Question) (push.Finding, error) {
 	ctx, cancel := channels.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	found, messageID, err = s.find(ctx, q)
-	return found, messageID, s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
+	finding, err := s.find(ctx, q)
+	return finding, s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
 }
 
-func (s *Sender) find(ctx context.Context, q push.Question) (found bool, messageID string, err error) {
+func (s *Sender) find(ctx context.Context, q push.Question) (push.Finding, error) {
 	if err := s.pulls.wait(ctx); err != nil {
-		return false, "", fmt.Errorf("waiting for a turn to ask: %w", err)
+		return push.Finding{}, fmt.Errorf("waiting for a turn to ask: %w", err)
 	}
 	ctx, status := keepStatus(ctx)
 	answer, err := s.client.PullSmsSendStatusByPhoneNumberWithContext(ctx, s.pull(q))
 	if err != nil {
-		return false, "", s.failure(err, *status)
+		return push.Finding{}, s.failure(err, *status)
 	}
 	if answer.Response == nil {
-		return false, "", channels.Uncoded(*status)
+		return push.Finding{}, channels.Uncoded(*status)
 	}
 	reference := q.Reference(q.Round)
 	for _, row := range answer.Response.PullSmsSendStatusSet {
 		if row != nil && text(row.SessionContext) == reference {
-			return true, text(row.SerialNo), nil
+			return push.Finding{Found: true, MessageID: text(row.SerialNo)}, nil
 		}
 	}
-	return false, "", nil
+	secrets := s.secrets(push.Message{Recipient: q.Phone})
+	return push.Finding{Hint: hint(answer.Response.PullSmsSendStatusSet, secrets)}, nil
+}
+
+// hinted is how many reports a hint quotes.
+const hinted = 3
+
+// hint tells of the reports that may be of the send in question: those without a context. One with another context is of
+// another message for certain. Tencent's own id is as it is; the carrier's words are cleaned.
+func hint(rows []*sms.PullSmsSendStatus, secrets channels.Secrets) string {
+	var quotes []string
+	for _, row := range rows {
+		if row == nil || text(row.SessionContext) != "" {
+			continue
+		}
+		at := "at an unknown time"
+		if row.UserReceiveTime != nil {
+			at = time.Unix(int64(*row.UserReceiveTime), 0).UTC().Format(time.RFC3339)
+		}
+		words := secrets.Clean(text(row.ReportStatus) + " " + text(row.Description))
+		quotes = append(quotes, text(row.SerialNo)+" "+words+", "+at)
+	}
+	if len(quotes) == 0 {
+		return ""
+	}
+	said := fmt.Sprintf("tencent reports %d to this number without a reference, perhaps this one: ", len(quotes))
+	return said + strings.Join(quotes[:min(len(quotes), hinted)], "; ")
 }
 
 // pull is the question about q's number, from shortly before its intent until now.

@@ -44,9 +44,14 @@ func TestFindCountsOnlyOurReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, id, err := s.Find(context.Background(), q)
-			if err != nil || found != c.want || c.want && id != sent.MessageID {
-				t.Errorf("found %v with id %q, %v; want %v", found, id, err, c.want)
+			got, err := s.Find(context.Background(), q)
+			if err != nil || got.Found != c.want || c.want && got.MessageID != sent.MessageID {
+				t.Errorf("found %+v, %v; want %v", got, err, c.want)
+			}
+			hint := strings.Contains(got.Hint, "tencent reports 1 to this number without a reference") &&
+				strings.Contains(got.Hint, sent.MessageID+" SUCCESS DELIVRD, 20")
+			if hint != (c.reference == q.Reference(1) && !c.context) {
+				t.Errorf("hint %q", got.Hint)
 			}
 			if n := box.Requests(provider.Tencent, provider.CallQuery); n != 1 {
 				t.Errorf("%d questions for one", n)
@@ -67,8 +72,8 @@ func TestFindAsksNoFurtherBackThanTencentTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.IntentAt = time.Now().Add(-30 * 24 * time.Hour)
-	if found, _, err := s.Find(context.Background(), q); err != nil || !found {
-		t.Errorf("found %v, %v", found, err)
+	if got, err := s.Find(context.Background(), q); err != nil || !got.Found {
+		t.Errorf("found %+v, %v", got, err)
 	}
 }
 
@@ -82,7 +87,7 @@ func TestFindStaysWithinTwentyASecond(t *testing.T) {
 	var all sync.WaitGroup
 	for range asks {
 		all.Go(func() {
-			if _, _, err := s.Find(context.Background(), question()); err != nil {
+			if _, err := s.Find(context.Background(), question()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -93,7 +98,7 @@ func TestFindStaysWithinTwentyASecond(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := s.Find(ctx, question()); err == nil {
+	if _, err := s.Find(ctx, question()); err == nil {
 		t.Error("a question without time for it is no error")
 	}
 }
@@ -111,9 +116,9 @@ func TestFindErrorsAreCleanAndNoAnswer(t *testing.T) {
 			t.Parallel()
 			f.Call = provider.CallQuery
 			box := channeltest.NewSandbox(t, provider.Config{Faults: []provider.Fault{f}})
-			found, _, err := newSender(t, config(box.URL())).Find(context.Background(), question())
-			if err == nil || found {
-				t.Fatalf("found %v, %v", found, err)
+			got, err := newSender(t, config(box.URL())).Find(context.Background(), question())
+			if err == nil || got.Found || got.Hint != "" {
+				t.Fatalf("found %+v, %v", got, err)
 			}
 			if strings.Contains(err.Error(), phone[3:]) {
 				t.Errorf("%v shows the phone", err)
