@@ -24,6 +24,7 @@ type Server struct {
 	Mux *http.ServeMux
 
 	listener net.Listener
+	atEnd    []func()
 }
 
 // New makes a server with /healthz, /readyz over the checks, and /metrics.
@@ -48,6 +49,10 @@ func (s *Server) Listen(ctx context.Context, addr string) error {
 	return nil
 }
 
+// AtEnd has something done when the server begins to end: streams that would outlive every patience are to end then.
+// Call it before Serve.
+func (s *Server) AtEnd(do func()) { s.atEnd = append(s.atEnd, do) }
+
 // Addr is the address taken; of port 0, the one that was found.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
@@ -56,6 +61,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s.Mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	}
+	for _, do := range s.atEnd {
+		server.RegisterOnShutdown(do)
 	}
 	ended := make(chan error, 1) // Serve waits for it below
 	go func() { ended <- server.Serve(s.listener) }()

@@ -170,3 +170,27 @@ func TestRequestUnderWayIsFinishedAtTheEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestStreamsEndWhenTheServerDoes(t *testing.T) {
+	t.Parallel()
+	s := New(http.NotFoundHandler(), nil)
+	over := make(chan struct{})
+	s.AtEnd(func() { close(over) })
+	ctx, stop := context.WithCancel(t.Context())
+	s.Mux.HandleFunc("GET /stream", func(w http.ResponseWriter, _ *http.Request) {
+		stop()
+		<-over
+		_, _ = io.WriteString(w, "ended")
+	})
+	if err := s.Listen(ctx, "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	if _, body := get(t, "http://"+s.Addr()+"/stream"); body != "ended" {
+		t.Errorf("got %q", body)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

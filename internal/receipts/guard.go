@@ -28,22 +28,22 @@ func (g guard) refuses(r *http.Request) int {
 	switch {
 	case !g.open && subtle.ConstantTimeCompare(given[:], g.secret[:]) != 1:
 		return http.StatusNotFound
-	case len(g.allow) > 0 && !within(g.allow, g.client(r)):
+	case len(g.allow) > 0 && !within(g.allow, Client(r, g.proxies)):
 		return http.StatusForbidden
 	}
 	return 0
 }
 
-// client is the address that r comes from: the peer's, or behind our own proxies the last one that is none of them.
+// Client is the address that r comes from: the peer's, or behind our own proxies the last one that is none of them.
 // What stands further left in X-Forwarded-For was written by who knows whom. It is the zero address, which is in no
 // list, when a proxy names none.
-func (g guard) client(r *http.Request) netip.Addr {
+func Client(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
 	addr := peer.Addr().Unmap()
-	if !within(g.proxies, addr) {
+	if !within(proxies, addr) {
 		return addr
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -52,7 +52,7 @@ func (g guard) client(r *http.Request) netip.Addr {
 		if err != nil {
 			return netip.Addr{}
 		}
-		if addr = addr.Unmap(); !within(g.proxies, addr) {
+		if addr = addr.Unmap(); !within(proxies, addr) {
 			return addr
 		}
 	}
