@@ -42,8 +42,9 @@ func limit(c *config.Config, most int, urls bool) channels.Limit {
 	return channels.Limit{Most: most, URLs: urls, Shorten: c.Channels.SMS.Shorten}
 }
 
-// Tencent makes the sender of the Tencent account, with the templates of every push. Close it in the end.
-func Tencent(c *config.Config) (*tencent.Sender, error) {
+// Tencent makes the sender of the Tencent account, with the templates of every push. Its questions take their turns from
+// all, which all processes share; nil: it keeps to the limit alone. Close it in the end.
+func Tencent(c *config.Config, all tencent.Turns) (*tencent.Sender, error) {
 	templates := map[string]tencent.Template{}
 	for name, p := range c.Pushes {
 		if p.Actions.SMS != nil && p.Actions.SMS.Tencent != nil {
@@ -55,7 +56,7 @@ func Tencent(c *config.Config) (*tencent.Sender, error) {
 	return tencent.New(tencent.Config{
 		Endpoint: a.Endpoint, Region: a.Region, SecretID: a.SecretID, SecretKey: a.SecretKey.Reveal(),
 		SDKAppID: a.SDKAppID, SignName: a.SignName, Timeout: c.Channels.SMS.Timeout, Templates: templates,
-		Values: limit(c, a.MaxVariable, a.AllowURLs),
+		Values: limit(c, a.MaxVariable, a.AllowURLs), Turns: all,
 	})
 }
 

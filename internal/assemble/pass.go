@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"pusher/internal/compensate"
 	"pusher/internal/config"
 	"pusher/internal/consume"
@@ -30,18 +32,18 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 		return sum, err
 	}
 	defer log.Close()
-	askers, closeAskers, err := askers(c)
+	client, err := openRedis(c)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	askers, closeAskers, err := askers(c, client)
 	if err != nil {
 		return sum, err
 	}
 	defer closeAskers()
-	keys, closeKeys, err := keysOf(c)
-	if err != nil {
-		return sum, err
-	}
-	defer func() { err = errors.Join(err, closeKeys()) }()
 	ports := compensate.Ports{
-		Memory: log, Keys: keys,
+		Memory: log, Keys: dedup.New(client, c.Dedup.Lease),
 		Queue: log, Sweeper: log, Unknowns: log, Hints: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Askers: askers,
 	}
 	cfg := compensate.Config{
@@ -64,13 +66,18 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 	return compensate.New(cfg, ports).Run(ctx)
 }
 
-// keysOf opens the dedup keys without asking whether Redis answers: a pass goes on without it.
-func keysOf(c *config.Config) (*dedup.Keys, func() error, error) {
+// openRedis does not ask whether Redis answers: a pass goes on without it.
+func openRedis(c *config.Config) (redis.UniversalClient, error) {
 	reach, err := redisOf(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	client, err := dedup.Open(reach)
+	return dedup.Open(reach)
+}
+
+// keysOf opens the dedup keys alone.
+func keysOf(c *config.Config) (*dedup.Keys, func() error, error) {
+	client, err := openRedis(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +113,7 @@ func topicsReady(ctx context.Context, c *config.Config) error {
 }
 
 // askers are the providers that can be asked what became of a send (rule Q5): those whose account is configured.
-func askers(c *config.Config) (byProvider map[string]compensate.Asker, closeAll func(), err error) {
+func askers(c *config.Config, client redis.UniversalClient) (byProvider map[string]compensate.Asker, closeAll func(), err error) {
 	byProvider = map[string]compensate.Asker{}
 	var closes []func()
 	closeAll = func() {
@@ -122,7 +129,7 @@ func askers(c *config.Config) (byProvider map[string]compensate.Asker, closeAll 
 		byProvider[s.Provider()], closes = s, append(closes, s.Close)
 	}
 	if c.Channels.SMS.Tencent.SecretID != "" {
-		s, err := Tencent(c)
+		s, err := Tencent(c, tencentQuestions(client, c.Channels.SMS.Tencent.SecretID))
 		if err != nil {
 			closeAll()
 			return nil, nil, err

@@ -42,7 +42,7 @@ type Preview struct {
 func NewPreviews(c *config.Config) (*Previews, error) {
 	inbox, err := Notify(c)
 	aliyun, errAliyun := Aliyun(c)
-	tencent, errTencent := Tencent(c)
+	tencent, errTencent := Tencent(c, nil)
 	wechat, errWeChat := WeChat(c, nil)
 	if err := errors.Join(err, errAliyun, errTencent, errWeChat); err != nil {
 		return nil, err

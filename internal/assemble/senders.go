@@ -68,7 +68,7 @@ func (p *Pusher) senders(action push.Action, client redis.UniversalClient) ([]de
 // smsSender makes the sender of one SMS provider.
 func (p *Pusher) smsSender(name string) (deliver.Sender, error) {
 	if name == config.ProviderTencent {
-		s, err := Tencent(p.cfg)
+		s, err := Tencent(p.cfg, nil)
 		return closing(p, s, err)
 	}
 	s, err := Aliyun(p.cfg)

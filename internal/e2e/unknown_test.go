@@ -59,6 +59,9 @@ func TestAmbiguous_SMSIsHeld(t *testing.T) {
 	if held != 1 {
 		t.Error("no pass said that it is held")
 	}
+	if got := s.number(`SELECT count(*) FROM push_log WHERE hint LIKE 'tencent reports 1 to this number without a reference%'`); got != 1 {
+		t.Error("nobody is told what the provider reports of the number")
+	}
 	if asked := s.sandbox.Requests(provider.Tencent, provider.CallQuery); asked < 2 || asked > 6 {
 		t.Errorf("asked %d times in %v: that is no backoff", asked, s.cfg.Channels.SMS.AskFor)
 	}

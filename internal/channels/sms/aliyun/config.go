@@ -55,6 +55,7 @@ type Sender struct {
 	codes     *channels.Table
 	transport *channels.Transport
 	nonce     func() string // never the same twice
+	questions *channels.Turns
 }
 
 type template struct {
@@ -76,7 +77,7 @@ func New(cfg Config) (*Sender, error) {
 		return nil, fmt.Errorf("setting up aliyun: %w", err)
 	}
 	s := &Sender{
-		cfg: cfg, base: base, codes: table, transport: channels.NewTransport(), nonce: rand.Text,
+		cfg: cfg, base: base, codes: table, transport: channels.NewTransport(), nonce: rand.Text, questions: channels.NewTurns(askRate),
 		templates: make(map[string]template, len(cfg.Templates)),
 	}
 	for bizType, source := range cfg.Templates {

@@ -12,6 +12,10 @@ import (
 )
 
 const (
+	// askRate is a fifth of the questions a second that Aliyun allows an account: five passes at once, which nobody runs,
+	// stay within it.
+	askRate = 1000
+
 	pageSize = 50 // the most that Aliyun gives
 	maxPages = 20 // of one number and day; nobody gets a thousand messages a day
 
@@ -58,6 +62,9 @@ func days(intent time.Time) []string {
 
 func (s *Sender) findOn(ctx context.Context, day, phone, reference string) (bool, error) {
 	for page := 1; page <= maxPages; page++ {
+		if err := s.questions.Wait(ctx); err != nil {
+			return false, fmt.Errorf("waiting for a turn to ask: %w", err)
+		}
 		text, err := s.call(ctx, "QuerySendDetails", map[string]string{
 			"PhoneNumber": phone, "SendDate": day,
 			"PageSize": strconv.Itoa(pageSize), "CurrentPage": strconv.Itoa(page),

@@ -3,6 +3,7 @@ package aliyun_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -208,5 +209,31 @@ func TestPreviewIsTheRequest(t *testing.T) {
 	delete(m.Vars, "code")
 	if _, err := sender.Preview(m); push.FailureOf(err).Code != "template_variable_missing" {
 		t.Errorf("%v, want a refusal", err)
+	}
+}
+
+// Aliyun allows 5,000 questions a second to an account: one process keeps to a fifth of it.
+func TestFindStaysWithinAFifthOfTheLimit(t *testing.T) {
+	t.Parallel()
+	box := channeltest.NewSandbox(t, provider.Config{})
+	s := newSender(t, config(box.URL()))
+	began := time.Now()
+	const asks = 51
+	var all sync.WaitGroup
+	for range asks {
+		all.Go(func() {
+			if _, err := s.Find(context.Background(), question(time.Now())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took < 50*time.Millisecond {
+		t.Errorf("%d questions in %v", asks, took)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Find(ctx, question(time.Now())); err == nil {
+		t.Error("a question without time for it is no error")
 	}
 }

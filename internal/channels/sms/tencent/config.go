@@ -1,6 +1,7 @@
 package tencent
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -23,6 +24,11 @@ type Template struct {
 	Params []string // its variables by position, each a template over the event's variables
 }
 
+// Turns lets one question go, when it is its turn among all that are put to the account.
+type Turns interface {
+	Wait(ctx context.Context) error
+}
+
 // Config is one account and application.
 type Config struct {
 	Endpoint  string // full base URL; empty: the provider's own
@@ -34,6 +40,7 @@ type Config struct {
 	Timeout   time.Duration       // of one request, beside the context's own; 0: the context's alone
 	Templates map[string]Template // by biz_type
 	Values    channels.Limit      // what a variable may be
+	Turns     Turns               // of questions, over all processes; nil: this process keeps to the limit alone
 
 	Now func() time.Time // for waits until a limit ends [time.Now]; signatures take the system's clock
 }
@@ -45,7 +52,7 @@ type Sender struct {
 	templates map[string]template
 	codes     *channels.Table
 	transport *channels.Transport
-	pulls     pace // of Find
+	pulls     *channels.Turns // of Find
 }
 
 type template struct {
@@ -68,7 +75,7 @@ func New(cfg Config) (*Sender, error) {
 	s := &Sender{
 		cfg: cfg, codes: table, transport: channels.NewTransport(),
 		templates: make(map[string]template, len(cfg.Templates)),
-		pulls:     pace{apart: time.Second / pullRate},
+		pulls:     channels.NewTurns(pullRate),
 	}
 	if s.client, err = newClient(cfg, s.transport); err != nil {
 		return nil, fmt.Errorf("setting up tencent: %w", err)

@@ -33,7 +33,7 @@ func (s *Sender) Find(ctx context.Context, q push.Question) (push.Finding, error
 }
 
 func (s *Sender) find(ctx context.Context, q push.Question) (push.Finding, error) {
-	if err := s.pulls.wait(ctx); err != nil {
+	if err := s.turn(ctx); err != nil {
 		return push.Finding{}, fmt.Errorf("waiting for a turn to ask: %w", err)
 	}
 	ctx, status := keepStatus(ctx)
@@ -52,6 +52,14 @@ func (s *Sender) find(ctx context.Context, q push.Question) (push.Finding, error
 	}
 	secrets := s.secrets(push.Message{Recipient: q.Phone})
 	return push.Finding{Hint: hint(answer.Response.PullSmsSendStatusSet, secrets)}, nil
+}
+
+// turn waits for a turn to ask, of this process's own and of all.
+func (s *Sender) turn(ctx context.Context) error {
+	if err := s.pulls.Wait(ctx); err != nil || s.cfg.Turns == nil {
+		return err
+	}
+	return s.cfg.Turns.Wait(ctx)
 }
 
 // hinted is how many reports a hint quotes.
