@@ -21,6 +21,12 @@ func (Free) Enter(context.Context, push.Message) (leave func(err error), err err
 	return func(error) {}, nil
 }
 
+// Writes is the sender's own word, where it has one.
+func (f Free) Writes(m push.Message) bool {
+	says, ok := f.Plain.(interface{ Writes(m push.Message) bool })
+	return !ok || says.Writes(m)
+}
+
 // Healthy is the sender's own word, where it has one.
 func (f Free) Healthy(bizType string) bool {
 	says, ok := f.Plain.(interface{ Healthy(bizType string) bool })

@@ -58,6 +58,12 @@ func (g *Gate) Provider() string { return g.sender.Provider() }
 // Serves is the sender's.
 func (g *Gate) Serves(bizType string) bool { return g.sender.Serves(bizType) }
 
+// Writes is the sender's own word, where it has one.
+func (g *Gate) Writes(m push.Message) bool {
+	says, ok := g.sender.(interface{ Writes(m push.Message) bool })
+	return !ok || says.Writes(m)
+}
+
 // Healthy reports whether a message of the push would pass now. When the wait of a stop is over it says yes: else
 // nobody would come to probe.
 func (g *Gate) Healthy(bizType string) bool {

@@ -6,29 +6,39 @@ import (
 	"pusher/internal/push"
 )
 
-// choose picks the sender of a new attempt: the first healthy one that serves the push, else the first that serves it,
-// else the first, whose refusal says what is missing. nil: the channel has none.
-func (c Channel) choose(bizType string) Sender {
-	if s := c.pick(bizType, nil); s != nil || len(c.Senders) == 0 {
+// choose picks the sender of a new attempt: the first healthy one that can send m, else the first that can; where none
+// can, the first with a template, else the first, whose refusal says what is missing. nil: the channel has none.
+func (c Channel) choose(m push.Message) Sender {
+	if s := c.pick(m, nil); s != nil || len(c.Senders) == 0 {
 		return s
 	}
-	return c.Senders[0]
+	serves := func(s Sender) bool { return s.Serves(m.BizType) }
+	return c.Senders[max(0, slices.IndexFunc(c.Senders, serves))]
 }
 
-// pick is the first healthy sender that serves the push, else the first that serves it; those that were tried are
-// passed over.
-func (c Channel) pick(bizType string, tried []string) Sender {
-	var served Sender
+// pick is the first healthy sender that can send m, else the first that can; those that were tried are passed over.
+func (c Channel) pick(m push.Message, tried []string) Sender {
+	var able Sender
 	for _, s := range c.Senders {
 		switch {
-		case !s.Serves(bizType) || slices.Contains(tried, s.Provider()):
-		case healthy(s, bizType):
+		case slices.Contains(tried, s.Provider()) || !c.can(s, m):
+		case healthy(s, m.BizType):
 			return s
-		case served == nil:
-			served = s
+		case able == nil:
+			able = s
 		}
 	}
-	return served
+	return able
+}
+
+// can reports whether a sender has a template for m and, where there is a choice, can write it: a variable that is too long
+// for one provider may be none for the next.
+func (c Channel) can(s Sender, m push.Message) bool {
+	if !s.Serves(m.BizType) {
+		return false
+	}
+	writer, says := s.(Writer)
+	return len(c.Senders) == 1 || !says || writer.Writes(m)
 }
 
 // named is the sender that the row names; nil: the channel has no such provider any more.

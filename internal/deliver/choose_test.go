@@ -11,7 +11,10 @@ import (
 type candidate struct {
 	name          string
 	serves, sound bool
+	illegible     bool // it cannot write the message
 }
+
+func (c candidate) Writes(push.Message) bool { return !c.illegible }
 
 func (c candidate) Provider() string    { return c.name }
 func (c candidate) Serves(string) bool  { return c.serves }
@@ -31,18 +34,20 @@ func TestHealthAndTemplatesChooseTheProvider(t *testing.T) {
 		senders []Sender
 		want    string
 	}{
-		"the first":                        {[]Sender{candidate{"a", true, true}, candidate{"b", true, true}}, "a"},
-		"the first healthy one":            {[]Sender{candidate{"a", true, false}, candidate{"b", true, true}}, "b"},
-		"none healthy: the first":          {[]Sender{candidate{"a", true, false}, candidate{"b", true, false}}, "a"},
-		"the one with a template":          {[]Sender{candidate{"a", false, true}, candidate{"b", true, true}}, "b"},
-		"a template goes before health":    {[]Sender{candidate{"a", false, true}, candidate{"b", true, false}}, "b"},
-		"no template: the first refuses":   {[]Sender{candidate{"a", false, false}, candidate{"b", false, true}}, "a"},
-		"one that says nothing is healthy": {[]Sender{channel{newWorld()}, candidate{"b", true, true}}, "aliyun"},
+		"the first":                           {[]Sender{candidate{"a", true, true, false}, candidate{"b", true, true, false}}, "a"},
+		"the first healthy one":               {[]Sender{candidate{"a", true, false, false}, candidate{"b", true, true, false}}, "b"},
+		"none healthy: the first":             {[]Sender{candidate{"a", true, false, false}, candidate{"b", true, false, false}}, "a"},
+		"the one with a template":             {[]Sender{candidate{"a", false, true, false}, candidate{"b", true, true, false}}, "b"},
+		"a template goes before health":       {[]Sender{candidate{"a", false, true, false}, candidate{"b", true, false, false}}, "b"},
+		"no template: the first refuses":      {[]Sender{candidate{"a", false, false, false}, candidate{"b", false, true, false}}, "a"},
+		"one that can write it":               {[]Sender{candidate{"a", true, true, true}, candidate{"b", true, false, false}}, "b"},
+		"none can: the first with a template": {[]Sender{candidate{"a", false, true, true}, candidate{"b", true, true, true}}, "b"},
+		"one that says nothing is healthy":    {[]Sender{channel{newWorld()}, candidate{"b", true, true, false}}, "aliyun"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			channel := Channel{Senders: c.senders}
-			if got := channel.choose("viewed").Provider(); got != c.want {
+			if got := channel.choose(push.Message{BizType: "viewed"}).Provider(); got != c.want {
 				t.Errorf("chose %s, want %s", got, c.want)
 			}
 			if got := channel.named(c.want); got == nil || got.Provider() != c.want {
@@ -50,7 +55,7 @@ func TestHealthAndTemplatesChooseTheProvider(t *testing.T) {
 			}
 		})
 	}
-	if (Channel{}).choose("viewed") != nil || (Channel{}).named("a") != nil {
+	if (Channel{}).choose(push.Message{}) != nil || (Channel{}).named("a") != nil {
 		t.Error("a channel without providers has none")
 	}
 }

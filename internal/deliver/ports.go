@@ -58,6 +58,12 @@ type Health interface {
 	Healthy(bizType string) bool
 }
 
+// Writer is a Sender that can say beforehand whether a message keeps to its provider's own rules. One that says nothing
+// can write all.
+type Writer interface {
+	Writes(m push.Message) bool
+}
+
 // Meter counts what happened.
 type Meter interface {
 	Outcomes

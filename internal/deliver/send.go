@@ -175,9 +175,14 @@ func (t *turn) message(row push.Row) (push.Message, error) {
 		remembered.TraceParent = t.del.Event.TraceParent // a trace is of the message, not of the fact
 		t.del.Event, t.intent.RecipientFull = remembered, row.Recipient
 	}
-	return push.Message{
-		BizType: t.del.BizType, Reference: t.del.Reference(row.Round), Recipient: t.intent.RecipientFull, Vars: t.del.Event.Vars(),
-	}, nil
+	m := t.asMessage()
+	m.Reference, m.Recipient = t.del.Reference(row.Round), t.intent.RecipientFull
+	return m, nil
+}
+
+// asMessage is the message as far as it decides who can send it.
+func (t *turn) asMessage() push.Message {
+	return push.Message{BizType: t.del.BizType, Vars: t.del.Event.Vars()}
 }
 
 func (t *turn) held(row push.Row) push.Held {

@@ -204,6 +204,29 @@ func TestRuleP5StoppingSwitchesNoMore(t *testing.T) {
 	}
 }
 
+// terse is a provider whose own limit of a variable refuses the message.
+type terse struct{ account }
+
+func (terse) Writes(push.Message) bool { return false }
+
+// A message that the next provider's own rules would refuse for good is not given to it: that would end what the first one
+// may still send.
+func TestAProviderThatCannotWriteTheMessageIsNotTried(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	cfg := w.twoProviders(nil, nil)
+	cfg.Channels[push.SMS] = Channel{Timeout: time.Second, Senders: []Sender{
+		account{channel{w}, "aliyun", true, &push.Failure{Class: push.NotSent}, nil},
+		terse{account{channel{w}, "tencent", true, &push.Failure{Class: push.Permanent}, nil}},
+	}}
+	if err := handle(t, w.start(t, cfg), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if w.sends() != "aliyun" || w.row(t).Status != push.Failed {
+		t.Errorf("calls %v, the row is %s", w.calls, w.row(t).Status)
+	}
+}
+
 func TestOnlyProvidersWithATemplateAreTried(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -207,7 +207,7 @@ func (t *turn) newIntent() push.Intent {
 		Delivery: t.del, Owner: t.owner, Lease: t.d.cfg.Lease,
 		ResendWithin: channel.ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts, Worker: t.d.cfg.Worker,
 	}
-	if via := channel.choose(t.del.BizType); via != nil {
+	if via := channel.choose(t.asMessage()); via != nil {
 		intent.Provider = via.Provider()
 	}
 	if t.del.Retry == nil && t.del.Skip == "" {

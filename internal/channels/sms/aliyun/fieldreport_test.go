@@ -118,7 +118,11 @@ func TestFieldReport29_ParamsAreStrings(t *testing.T) {
 			cfg.Values = channels.Limit{Most: 35}
 			m := message()
 			m.Vars = c.vars
-			_, err := newSender(t, cfg).Send(context.Background(), m)
+			sender := newSender(t, cfg)
+			if sender.Writes(m) != (c.code == "") {
+				t.Errorf("it says that it can write it: %v", sender.Writes(m))
+			}
+			_, err := sender.Send(context.Background(), m)
 			if n := box.Requests(provider.Aliyun, provider.CallSend); n != c.calls {
 				t.Errorf("%d calls, want %d", n, c.calls)
 			}

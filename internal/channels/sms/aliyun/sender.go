@@ -43,6 +43,12 @@ func (s *Sender) Preview(m push.Message) ([]byte, error) {
 	return channels.JSON(params), nil
 }
 
+// Writes reports whether m can be written within the rules of its template and account.
+func (s *Sender) Writes(m push.Message) bool {
+	_, err := s.request(m)
+	return err == nil
+}
+
 // request writes m as the parameters of SendSms.
 func (s *Sender) request(m push.Message) (map[string]string, error) {
 	template, known := s.templates[m.BizType]

@@ -47,6 +47,12 @@ func (s *Sender) secrets(m push.Message) channels.Secrets {
 	return channels.SecretsOf(m, s.cfg.SecretID, s.cfg.SecretKey)
 }
 
+// Writes reports whether m can be written within the rules of its template and account.
+func (s *Sender) Writes(m push.Message) bool {
+	_, err := s.request(m)
+	return err == nil
+}
+
 // request writes m as a request for its one number.
 func (s *Sender) request(m push.Message) (*sms.SendSmsRequest, error) {
 	template, known := s.templates[m.BizType]

@@ -275,7 +275,11 @@ func TestFieldReport29_ParamsAreStrings(t *testing.T) {
 			cfg.Values = channels.Limit{Most: c.most, Shorten: c.shorten}
 			m := message()
 			m.Vars = map[string]string{"s": c.value}
-			_, err := newSender(t, cfg).Send(context.Background(), m)
+			sender := newSender(t, cfg)
+			if sender.Writes(m) != (c.code == "") {
+				t.Errorf("it says that it can write it: %v", sender.Writes(m))
+			}
+			_, err := sender.Send(context.Background(), m)
 			if c.code != "" {
 				f := channeltest.Failure(t, err)
 				if n := box.Requests(provider.Tencent, provider.CallSend); f.Class != push.Permanent || f.Code != c.code || n != 0 {
