@@ -85,15 +85,17 @@ CREATE TABLE push_hourly (
 COMMENT ON TABLE push_hourly IS 'Deliveries by the hour of their creation, as they stood at push_hourly_state.counted_to.';
 COMMENT ON COLUMN push_hourly.provider IS 'Empty: none was named.';
 COMMENT ON COLUMN push_hourly.error_code IS 'Empty: no error.';
-COMMENT ON COLUMN push_hourly.latency IS 'Of the sent: how many took at most 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300 s from the record to the acceptance, and how many longer; not cumulative.';
+COMMENT ON COLUMN push_hourly.latency IS 'Of the sent: how many took less than 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300 s from the record to the acceptance, and how many longer; not cumulative.';
 
 CREATE TABLE push_hourly_state (
-    only_row   boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
-    counted_to timestamptz NOT NULL
+    only_row     boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
+    counted_from timestamptz NOT NULL,
+    counted_to   timestamptz NOT NULL
 );
 
-COMMENT ON TABLE push_hourly_state IS 'How far push_hourly goes.';
-COMMENT ON COLUMN push_hourly_state.counted_to IS 'All changes of push_log before this are in push_hourly.';
+COMMENT ON TABLE push_hourly_state IS 'How far push_hourly goes; the compensator that counts holds the row.';
+COMMENT ON COLUMN push_hourly_state.counted_from IS 'The first hour counted; an older log is counted bit by bit, newest first.';
+COMMENT ON COLUMN push_hourly_state.counted_to IS 'All changes before this of rows created in hours gone by are in push_hourly; the hour of this moment is not.';
 
 -- +goose Down
 DROP TABLE push_hourly_state;

@@ -89,6 +89,8 @@ func TestLogListShowStats(t *testing.T) {
 		"list of nobody": {[]string{"log", "list", "--user-id", "nobody", "--since", "1h", "--json"}, []string{"[]"}, "null"},
 		"list in JSON":   {[]string{"log", "list", "--json", "--biz-id", "10248"}, []string{`"status": "sent"`, `"offset": 42`, `"key": "push:dedup:resume_viewed:10248:wechat"`}, "lease_until"},
 		"stats":          {[]string{"log", "stats"}, []string{"ACTION", "wechat  sent", "sms     failed   aliyun    dial     1"}, "10248"},
+		"stats of now":   {[]string{"log", "stats", "--now"}, []string{"NOW", "unknown               1"}, "10248"},
+		"now in JSON":    {[]string{"log", "stats", "--now", "--json"}, []string{`"unknown": 1`, `"oldest_due_seconds"`}, "10248"},
 		"stats in JSON":  {[]string{"log", "stats", "--json", "--since", "1h"}, []string{`"status": "unknown"`, `"count": 1`}, "10248"},
 		"show by name":   {[]string{"log", "show", "resume_viewed", "10249", "sms"}, []string{key, "status     failed: attempt 1 certainly did not reach", "error      dial: refused", "+86", s.topic + "/1@42", "re-enqueues it after", "not_sent", "host-1", "something else stands under this key"}, "13800138000"},
 		"show by key":    {[]string{"log", "show", "push:dedup:resume_viewed:10250:sms"}, []string{"unknown", "unknown: attempt 2 may have reached the recipient", "route      perhaps sent by tencent; aliyun refused: isv.OUT_OF_SERVICE", "hint       tencent reports 1", "is asked until ", "; then it is held for an operator", "in 72h", "absent: the push log alone decides"}, "13800138000"},

@@ -44,7 +44,7 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 	defer closeAskers()
 	ports := compensate.Ports{
 		Memory: log, Keys: dedup.New(client, c.Dedup.Lease),
-		Queue: log, Sweeper: log, Unknowns: log, Hints: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Askers: askers,
+		Queue: log, Sweeper: log, Unknowns: log, Hints: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Hours: log, Askers: askers,
 	}
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,

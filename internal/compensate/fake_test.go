@@ -19,6 +19,7 @@ type log struct {
 	letters                                   [][]push.Letter
 	receipts                                  [][]push.Matched // one batch a call that looks at something
 	dropped                                   []int
+	hours                                     []int
 	keep                                      time.Duration // as DropReceipts was told
 	recent                                    [][]push.Identity
 	reconciled                                []push.Tally
@@ -136,6 +137,8 @@ func (l *log) DropReceipts(_ context.Context, _ int, keep time.Duration) (int, e
 	return next(l, "drop", &l.dropped)
 }
 
+func (l *log) CountHours(context.Context) (int, error) { return next(l, "hours", &l.hours) }
+
 func (l *log) Due(context.Context, push.Policy, []string, time.Duration) (push.Tally, error) {
 	_, err := next(l, "due", new([]int))
 	return l.due, err
@@ -217,7 +220,7 @@ func newPass(l *log, askers map[string]Asker) *Pass {
 		KeepUnmatched:   time.Hour,
 		Call:            time.Minute,
 		Now:             time.Now,
-	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Hints: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Memory: l, Keys: l, Publisher: l, Askers: askers})
+	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Hints: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Memory: l, Hours: l, Keys: l, Publisher: l, Askers: askers})
 }
 
 // pokes makes n pokes, the first of row from.

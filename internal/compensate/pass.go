@@ -36,6 +36,7 @@ type Ports struct {
 	Forecast  Forecast
 	Receipts  Receipts
 	Memory    Memory
+	Hours     Hours
 	Keys      Keys
 	Publisher Publisher
 	Askers    map[string]Asker // by provider name; one that is missing is never asked
@@ -90,6 +91,7 @@ func (p *Pass) Run(ctx context.Context) (Summary, error) {
 		{"publishing again", t.republish},
 		{"writing dead letters", t.letters},
 		{"dropping old receipts", t.dropReceipts},
+		{"counting hours", t.countHours},
 	}
 	var failed []error
 	for _, step := range steps {
@@ -143,6 +145,14 @@ func (t *turn) giveUp(ctx context.Context) error {
 			err = fault.At(fault.AfterGiveUp)
 		}
 		return moved, err
+	})
+}
+
+// countHours keeps push_hourly up to date.
+func (t *turn) countHours(ctx context.Context) error {
+	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
+		n, err := t.Hours.CountHours(ctx)
+		return push.Tally{HoursCounted: n}, err
 	})
 }
 

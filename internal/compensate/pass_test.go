@@ -37,7 +37,7 @@ func TestRunCountsWhatEachStepDid(t *testing.T) {
 
 func TestAFailedStepDoesNotKeepTheOthersFromTheirWork(t *testing.T) {
 	t.Parallel()
-	for _, broken := range []string{"sweep", "receipts", "giveup", "repeat", "questions", "resend", "held", "requeue", "recent", "republish", "letters", "drop"} {
+	for _, broken := range []string{"sweep", "receipts", "giveup", "repeat", "questions", "resend", "held", "requeue", "recent", "republish", "letters", "drop", "hours"} {
 		t.Run(broken, func(t *testing.T) {
 			t.Parallel()
 			cause := errors.New("deadlock detected")
@@ -46,7 +46,7 @@ func TestAFailedStepDoesNotKeepTheOthersFromTheirWork(t *testing.T) {
 			if !errors.Is(err, cause) {
 				t.Errorf("error %v does not tell the cause", err)
 			}
-			want := []string{"sweep", "receipts", "giveup", "repeat", "questions", "resend", "held", "requeue", "recent", "republish", "letters", "drop"}
+			want := []string{"sweep", "receipts", "giveup", "repeat", "questions", "resend", "held", "requeue", "recent", "republish", "letters", "drop", "hours"}
 			if !slices.Equal(l.calls, want) {
 				t.Errorf("steps %v, want %v", l.calls, want)
 			}
@@ -116,7 +116,7 @@ func TestSummaryAsJSON(t *testing.T) {
 	}
 	want := `{"requeued":0,"republished":0,"swept_queued":0,"swept_unknown":0,"swept_dead":0,"repeated":0,"asked":0,` +
 		`"found":0,"resent":0,"held":0,"dead":0,"expired":0,"unknown":0,"unknown_expired":0,"letters":0,` +
-		`"keys_checked":0,"keys_repaired":0,"receipts":0,"receipts_dropped":0,` +
+		`"keys_checked":0,"keys_repaired":0,"receipts":0,"receipts_dropped":0,"hours_counted":0,` +
 		`"dry_run":false,"unfinished":false}`
 	if string(text) != want {
 		t.Errorf("summary %s, want %s", text, want)

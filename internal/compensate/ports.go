@@ -65,6 +65,11 @@ type Keys interface {
 		look func(context.Context, []push.Lookup) []push.Answer) (push.Tally, error)
 }
 
+// Hours keeps the counts that charts read. CountHours counts some hours that have changed, none when all are counted.
+type Hours interface {
+	CountHours(ctx context.Context) (hours int, err error)
+}
+
 // Forecast tells what a pass would do, and changes nothing.
 type Forecast interface {
 	Due(ctx context.Context, p push.Policy, providers []string, patience time.Duration) (push.Tally, error)

@@ -23,6 +23,8 @@ type Tally struct {
 
 	Receipts        int `json:"receipts"`         // P1: parked receipts that found their delivery; no dry run counts them
 	ReceiptsDropped int `json:"receipts_dropped"` // receipts without delivery for too long, deleted; likewise
+
+	HoursCounted int `json:"hours_counted"` // hours of push_hourly counted, since a row of theirs changed; likewise
 }
 
 // Add adds the counts of o.
@@ -46,4 +48,5 @@ func (t *Tally) Add(o Tally) {
 	t.KeysRepaired += o.KeysRepaired
 	t.Receipts += o.Receipts
 	t.ReceiptsDropped += o.ReceiptsDropped
+	t.HoursCounted += o.HoursCounted
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"pusher/internal/push"
-	"pusher/internal/store"
 )
 
 func TestListFiltersNewestFirst(t *testing.T) {
@@ -120,15 +119,15 @@ func TestStatsCountByActionStatusProviderAndError(t *testing.T) {
 		r.record(t, r.intend(t, "w1", about(strconv.Itoa(i))), push.Accepted)
 	}
 	r.record(t, r.intend(t, "w1", of(push.WeChat)), push.NotSent)
-	want := []store.Count{
+	want := []push.Count{
 		{Action: push.SMS, Status: push.Sent, Provider: "aliyun", Count: 3},
 		{Action: push.WeChat, Status: push.Failed, Provider: "aliyun", ErrorCode: "isp.SYSTEM_ERROR", Count: 1},
 	}
-	got, err := r.Stats(t.Context(), time.Time{})
+	got, err := r.Stats(t.Context(), time.Time{}, time.Time{})
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("stats %+v, %v, want %+v", got, err, want)
 	}
-	if got, err := r.Stats(t.Context(), time.Now().Add(time.Hour)); err != nil || len(got) != 0 {
+	if got, err := r.Stats(t.Context(), time.Now().Add(time.Hour), time.Time{}); err != nil || len(got) != 0 {
 		t.Errorf("stats of the future: %+v, %v", got, err)
 	}
 }

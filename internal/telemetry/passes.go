@@ -110,7 +110,7 @@ func steps(t push.Tally) map[string]int {
 		"found": t.Found, "resent": t.Resent, "dead": t.Dead, "expired": t.Expired, "unknown": t.Doubted,
 		"unknown_expired": t.UnknownExpired, "letters": t.Letters,
 		"keys_checked": t.KeysChecked, "keys_repaired": t.KeysRepaired,
-		"receipts": t.Receipts, "receipts_dropped": t.ReceiptsDropped,
+		"receipts": t.Receipts, "receipts_dropped": t.ReceiptsDropped, "hours_counted": t.HoursCounted,
 	}
 }
 
