@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	points "pusher/internal/fault"
 	"pusher/internal/sandbox/local"
 )
 
@@ -85,16 +87,22 @@ func (f fleet) stop() {
 }
 
 // start starts the process, and again whenever it ends by nobody's will.
-func (m *member) start() error {
+func (m *member) start() error { return m.begin("") }
+
+// begin starts a life of the process. With a trap (see package fault) it is meant to end there, and nobody brings it back.
+func (m *member) begin(trap string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	cmd := exec.Command(m.path, m.args...) //nolint:noctx // it lives until a fault, or the end of the run, ends it
 	cmd.Env = m.env
+	if trap != "" {
+		cmd.Env = append(slices.Clip(m.env), points.Variable+"="+trap)
+	}
 	proc, err := local.StartProcess(cmd, m.log)
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", m.name, err)
 	}
-	m.proc, m.wanted = proc, true
+	m.proc, m.wanted = proc, trap == ""
 	m.watches.Go(func() { m.watch(proc) })
 	return nil
 }

@@ -12,6 +12,7 @@ type kind string
 // The kinds of faults.
 const (
 	processKilled  kind = "process killed (kill -9)"
+	processTrapped kind = "process killed between two of its steps"
 	processFrozen  kind = "process frozen past its lease (SIGSTOP)"
 	processRolled  kind = "process restarted (SIGTERM)"
 	lineCut        kind = "network cut"
@@ -87,6 +88,8 @@ func (c cast) specs(lease time.Duration) []spec {
 	processes, lines := append(singly(c.pushers), singly(c.processes())...), c.lines()
 	return []spec{
 		{processKilled, 6, 0, 3 * s, 2 * s, processes},
+		{processTrapped, 8, 6 * s, 10 * s, 2 * s, singly(c.compensators)}, // a pass every two seconds
+		{processTrapped, 2, 2 * s, 4 * s, 2 * s, singly(c.pushers)},
 		{processFrozen, 4, lease + s, lease + 8*s, 2 * s, processes},
 		{processRolled, 3, 0, s, 8 * s, processes},
 		{lineCut, 4, 200 * ms, 8 * s, s, lines},

@@ -42,6 +42,7 @@ var ErrBroken = errors.New("the promise is broken: see the table")
 type run struct {
 	Options
 
+	cast   cast
 	world  *world
 	fleet  fleet
 	author *author
@@ -86,7 +87,8 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // play is the story: start, write and strike, heal, wait until all is quiet, judge.
 func (r *run) play(ctx context.Context, dir string) (v *verdict, err error) {
-	c := newCast(r.Pushers, r.Compensators)
+	r.cast = newCast(r.Pushers, r.Compensators)
+	c := r.cast
 	faults := plan(r.Seed, r.For, r.Every, lease, c)
 	r.tellf("Seed %d: %d faults planned in %s; starting Kafka, Redis, PostgreSQL and %d processes …", r.Seed, len(faults), r.For, len(c.processes()))
 	if r.world, err = newWorld(ctx, dir, r.Seed, c); err != nil {

@@ -92,7 +92,7 @@ func (r *run) befall(ctx context.Context, f fault) error {
 // effect is what a fault does and what heals it.
 func (r *run) effect(f fault) (strike func() error, heal func(context.Context) error) {
 	switch f.kind {
-	case processKilled, processFrozen, processRolled:
+	case processKilled, processTrapped, processFrozen, processRolled:
 		return r.onProcess(f)
 	case lineCut, lineHung, lineSlow, lineReset:
 		return r.onLines(f)
@@ -116,6 +116,11 @@ func (r *run) onProcess(f fault) (strike func() error, heal func(context.Context
 	switch f.kind {
 	case processKilled:
 		return does(m.end, syscall.SIGKILL), again
+	case processTrapped:
+		kill := does(m.end, syscall.SIGKILL)
+		trap := trapOf(slices.Contains(r.cast.compensators, m.name), f.draw)
+		return func() error { return errors.Join(kill(), m.begin(trap)) },
+			func(ctx context.Context) error { return errors.Join(kill(), again(ctx)) }
 	case processRolled:
 		return does(m.end, syscall.SIGTERM), again
 	default:
