@@ -295,7 +295,7 @@ func TestFieldReport18_KeyGoneDuringTheSend(t *testing.T) {
 // stops what comes again.
 func TestFieldReport19_EvictedKeysSendNothing(t *testing.T) {
 	t.Parallel()
-	own := testbed.OwnRedisWith(t, "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
+	own := testbed.OwnRedisWith(t, "--maxmemory", "8mb", "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
 	s := onRedis(t, 2, config.Pause, own.Addr)
 	var log lockedBuffer
 	p, _ := s.runAs(s.cfg, zerolog.New(&log))
