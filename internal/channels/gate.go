@@ -1,8 +1,8 @@
 package channels
 
 import (
-	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pusher/internal/push"
@@ -19,23 +19,15 @@ const (
 	templateStops = 3
 )
 
-// Sender is what a Gate stands before.
-type Sender interface {
-	Send(ctx context.Context, m push.Message) (push.Acceptance, error)
-	Provider() string
-	Serves(bizType string) bool
-	Close()
-}
-
 // Gate keeps back what its provider would refuse anyway. A stop of the account, a limit of the account or channel that
 // lasts, and repeated refusals of a template shut it for what they concern. When the wait that the refusal named is
 // over, one message goes through as a probe: accepted, it opens the gate; refused, it shuts it again. What is kept back
 // fails at once, with the refusal that shut the gate, and uses no retry. It is safe for concurrent use; each process
-// has its own.
+// has its own. A Lane asks it before each request, and tells it how that ended.
 type Gate struct {
-	sender Sender
-	now    func() time.Time
+	now func() time.Time
 
+	open  atomic.Bool      // there is no stop at all: the usual case, which costs nothing
 	mu    sync.Mutex       // guards stops
 	stops map[string]*stop // by what they concern
 }
@@ -47,47 +39,51 @@ type stop struct {
 	until   time.Time // nobody passes before
 }
 
-// NewGate puts a gate before a sender.
-func NewGate(sender Sender, now func() time.Time) *Gate {
-	return &Gate{sender: sender, now: now, stops: map[string]*stop{}}
-}
-
-// Provider is the sender's.
-func (g *Gate) Provider() string { return g.sender.Provider() }
-
-// Serves is the sender's.
-func (g *Gate) Serves(bizType string) bool { return g.sender.Serves(bizType) }
-
-// Writes is the sender's own word, where it has one.
-func (g *Gate) Writes(m push.Message) bool {
-	says, ok := g.sender.(interface{ Writes(m push.Message) bool })
-	return !ok || says.Writes(m)
+// NewGate makes an open gate.
+func NewGate(now func() time.Time) *Gate {
+	g := &Gate{now: now, stops: map[string]*stop{}}
+	g.open.Store(true)
+	return g
 }
 
 // Healthy reports whether a message of the push would pass now. When the wait of a stop is over it says yes: else
 // nobody would come to probe.
-func (g *Gate) Healthy(bizType string) bool {
+func (g *Gate) Healthy(bizType string) bool { return g.look(push.Message{BizType: bizType}) == nil }
+
+// look returns the refusal that would keep m back; nil: m would pass.
+func (g *Gate) look(m push.Message) *push.Failure {
+	if g.open.Load() {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, what := range concerns(push.Message{BizType: bizType}) {
-		if s := g.stops[what]; s != nil && g.now().Before(s.until) {
-			return false
+	now := g.now()
+	for _, what := range concerns(m) {
+		if s := g.stops[what]; s != nil && now.Before(s.until) {
+			return s.refusal(now)
 		}
 	}
-	return true
+	return nil
 }
 
-// Close closes the sender.
-func (g *Gate) Close() { g.sender.Close() }
+// refusal is the failure of what is kept back at now.
+func (s *stop) refusal(now time.Time) *push.Failure {
+	f := s.failure
+	f.Wait = s.until.Sub(now)
+	return &f
+}
 
-// Send sends one message unless the gate is shut for it. Its error is a *push.Failure.
-func (g *Gate) Send(ctx context.Context, m push.Message) (push.Acceptance, error) {
-	if f := g.shut(m); f != nil {
-		return push.Acceptance{}, f
+// stopped counts what the gate is shut for at the moment, or waits for the word on a probe of.
+func (g *Gate) stopped() map[push.Scope]int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	counts := map[push.Scope]int{}
+	for _, s := range g.stops {
+		if !s.until.IsZero() {
+			counts[s.failure.Scope]++
+		}
 	}
-	accepted, err := g.sender.Send(ctx, m)
-	g.learn(m, err)
-	return accepted, err
+	return counts
 }
 
 // concerns names what a message depends on, the widest first.
@@ -97,6 +93,9 @@ func concerns(m push.Message) []string {
 
 // shut returns the refusal that keeps m back; nil lets it through, the first after a wait as the probe.
 func (g *Gate) shut(m push.Message) *push.Failure {
+	if g.open.Load() {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
@@ -106,9 +105,7 @@ func (g *Gate) shut(m push.Message) *push.Failure {
 		switch {
 		case s == nil || s.until.IsZero():
 		case now.Before(s.until):
-			f := s.failure
-			f.Wait = s.until.Sub(now)
-			return &f
+			return s.refusal(now)
 		default:
 			over = append(over, s)
 		}
@@ -122,6 +119,9 @@ func (g *Gate) shut(m push.Message) *push.Failure {
 // learn takes note of how m ended. What was accepted, or refused for its recipient's own limit, found no stop; no
 // answer says nothing, and neither does what is wrong with the message alone.
 func (g *Gate) learn(m push.Message, err error) {
+	if err == nil && g.open.Load() {
+		return
+	}
 	f := push.FailureOf(err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,6 +130,7 @@ func (g *Gate) learn(m push.Message, err error) {
 		for _, what := range concerns(m) {
 			delete(g.stops, what)
 		}
+		g.open.Store(len(g.stops) == 0)
 	case f.Class == push.Account || f.Class == push.Throttled && f.Wait >= briefly:
 		g.note(m, f)
 	}
@@ -150,6 +151,7 @@ func (g *Gate) note(m push.Message, f *push.Failure) {
 	if s == nil {
 		s = new(stop)
 		g.stops[what] = s
+		g.open.Store(false)
 	}
 	s.failure = *f
 	if s.count++; s.count >= most {
