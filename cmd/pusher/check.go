@@ -72,7 +72,7 @@ func newCheckCommand(w *cli.World) *cobra.Command {
 func check(ctx context.Context, w *cli.World, c *config.Config) error {
 	r := &report{out: w.Stdout}
 	wrong := checkConfig(w, c, r)
-	for _, look := range []func(context.Context, *config.Config, *report){checkTexts, checkKafka, checkRedis, checkPostgres} {
+	for _, look := range []func(context.Context, *config.Config, *report){checkTexts, checkRates, checkKafka, checkRedis, checkPostgres} {
 		within(ctx, func(ctx context.Context) { look(ctx, c, r) })
 	}
 	switch {

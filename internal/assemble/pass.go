@@ -129,7 +129,9 @@ func askers(c *config.Config, client redis.UniversalClient) (byProvider map[stri
 		byProvider[s.Provider()], closes = s, append(closes, s.Close)
 	}
 	if c.Channels.SMS.Tencent.SecretID != "" {
-		s, err := Tencent(c, tencentQuestions(client, c.Channels.SMS.Tencent.SecretID))
+		questions := tencentQuestions(client, c.Channels.SMS.Tencent.SecretID)
+		closes = append(closes, questions.Close)
+		s, err := Tencent(c, questions)
 		if err != nil {
 			closeAll()
 			return nil, nil, err

@@ -11,10 +11,12 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"pusher/internal/channels"
 	"pusher/internal/config"
 	"pusher/internal/consume"
 	"pusher/internal/deliver"
 	"pusher/internal/httpd"
+	"pusher/internal/push"
 	"pusher/internal/store"
 	"pusher/internal/telemetry"
 )
@@ -34,6 +36,9 @@ type Pusher struct {
 	http    *httpd.Server
 	ready   *readiness
 	closers closers
+
+	instance string // names this process where it shares a rate
+	lanes    []*channels.Lane
 }
 
 // NewPusher takes http.addr and builds what needs no service; version is shown in the metrics. An error is a
@@ -42,7 +47,7 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 	if err := errors.Join(c.NeedPostgres(), c.NeedPushes()); err != nil {
 		return nil, err
 	}
-	p := &Pusher{cfg: c, version: version, log: log, metrics: telemetry.New(version), ready: &readiness{}}
+	p := &Pusher{cfg: c, version: version, log: log, metrics: telemetry.New(version), ready: &readiness{}, instance: push.NewOwner()}
 	checks := p.ready.checks(spareRedis(c))
 	p.watchReady(checks)
 	p.http = httpd.New(p.metrics.Handler(), checks)

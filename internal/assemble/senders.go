@@ -1,7 +1,6 @@
 package assemble
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -50,13 +49,13 @@ func (p *Pusher) senders(action push.Action, client redis.UniversalClient) ([]de
 		if err == nil {
 			p.metrics.WatchToken(s.TokenAge)
 		}
-		one, err := closing(p, s, err)
+		one, err := held(p, s, err, client, p.cfg.Channels.WeChat.AppID, p.cfg.Channels.WeChat.Rate)
 		return []deliver.Sender{one}, err
 	case push.SMS:
 	}
 	var list []deliver.Sender
 	for _, name := range p.cfg.Channels.SMS.Providers {
-		one, err := p.smsSender(name)
+		one, err := p.smsSender(name, client)
 		if err != nil {
 			return nil, err
 		}
@@ -66,26 +65,25 @@ func (p *Pusher) senders(action push.Action, client redis.UniversalClient) ([]de
 }
 
 // smsSender makes the sender of one SMS provider.
-func (p *Pusher) smsSender(name string) (deliver.Sender, error) {
+func (p *Pusher) smsSender(name string, client redis.UniversalClient) (deliver.Sender, error) {
 	if name == config.ProviderTencent {
 		s, err := Tencent(p.cfg, nil)
-		return closing(p, s, err)
+		return held(p, s, err, client, p.cfg.Channels.SMS.Tencent.SecretID, p.cfg.Channels.SMS.Tencent.Rate)
 	}
 	s, err := Aliyun(p.cfg)
-	return closing(p, s, err)
+	return held(p, s, err, client, p.cfg.Channels.SMS.Aliyun.AccessKeyID, p.cfg.Channels.SMS.Aliyun.Rate)
 }
 
-// closing puts the gate before a sender of a provider and makes both close with the pusher.
-func closing[S interface {
+// held puts its lane before the sender of a provider's account.
+func held[S interface {
 	channels.Sender
 	Codes() []string
-}](p *Pusher, sender S, err error) (deliver.Sender, error) {
+}](p *Pusher, sender S, err error, client redis.UniversalClient, account string, perSecond float64) (deliver.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
 	p.metrics.KnowCodes(sender.Provider(), sender.Codes())
-	p.closers.add(sender.Provider(), func(context.Context) error { sender.Close(); return nil })
-	return channels.Free{Plain: channels.NewGate(sender, time.Now)}, nil
+	return p.lane(sender, client, account, perSecond), nil
 }
 
 // timeout is that of one request.

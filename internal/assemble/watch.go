@@ -37,6 +37,7 @@ func (p *Pusher) watch(d *deliver.Deliverer, c *consume.Consumer, s *store.Store
 		return parts
 	})
 	p.metrics.WatchRedis(d.WithoutRedis)
+	p.watchLanes()
 	p.metrics.WatchUnknown(s.UnknownAge)
 	p.metrics.WatchParked(s.ParkedReceipts)
 	p.metrics.WatchUnsent(func(ctx context.Context) ([]telemetry.Unsent, error) {

@@ -184,7 +184,7 @@ func TestALongOutageIsNoFlood(t *testing.T) {
 				}
 				next[m] = now + f.Wait
 			}
-			time.Sleep(began.Add(now + time.Second).Sub(time.Now()))
+			time.Sleep(time.Until(began.Add(now + time.Second)))
 		}
 		if used > 0 {
 			t.Errorf("%d retries used", used)

@@ -11,8 +11,8 @@ import (
 
 // The codes of messages that their provider's lane had no room for.
 const (
-	CodeRate    = "rate"      // their turn at the rate would come too late
-	CodeInAll   = "in_flight" // too many requests are out at the provider
+	CodeRate    = "rate_wait"      // their turn at the rate would come too late
+	CodeOut     = "in_flight_wait" // too many requests are out at the provider
 	codeHTTP429 = codeHTTPStart + "429"
 )
 
@@ -113,7 +113,7 @@ func (l *Lane) Enter(ctx context.Context, m push.Message) (leave func(err error)
 		return nil, f
 	}
 	if err := l.inflight.enter(ctx); err != nil {
-		return nil, late(err, CodeInAll)
+		return nil, late(err, CodeOut)
 	}
 	done, err := l.admit(ctx, m)
 	if err != nil {

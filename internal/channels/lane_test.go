@@ -106,7 +106,7 @@ func TestStrainLeavesFewerRequestsOut(t *testing.T) {
 						leave, err := l.Enter(ctx, push.Message{})
 						cancel()
 						if err != nil {
-							if f := push.FailureOf(err); f.Class != push.Throttled || f.Code != CodeInAll {
+							if f := push.FailureOf(err); f.Class != push.Throttled || f.Code != CodeOut {
 								t.Fatalf("refused with %+v", f)
 							}
 							break

@@ -4,9 +4,18 @@ import "time"
 
 // Channels holds the providers of each action.
 type Channels struct {
-	Notify NotifyChannel `yaml:"notify"`
-	SMS    SMSChannel    `yaml:"sms"`
-	WeChat WeChatChannel `yaml:"wechat"`
+	Notify  NotifyChannel `yaml:"notify"`
+	SMS     SMSChannel    `yaml:"sms"`
+	WeChat  WeChatChannel `yaml:"wechat"`
+	Breaker Breaker       `yaml:"breaker"`
+}
+
+// Breaker says when nothing is sent to a provider any more because it fails: it cannot be reached, does not answer in
+// time, or gives no answer that can be read. It is the same for every provider, and each has its own.
+type Breaker struct {
+	Pause    time.Duration `yaml:"pause"`    // then a few messages probe it; 0 for no breaker [15s]
+	Share    float64       `yaml:"share"`    // of the requests of ten seconds that must have failed [0.5]
+	Requests int           `yaml:"requests"` // of those ten seconds, before anything is concluded [20]
 }
 
 // NotifyChannel is the in-app inbox; it needs no provider.

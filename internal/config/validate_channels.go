@@ -25,7 +25,23 @@ func (c Channels) validate(v *validator) {
 	v.one("channels.wechat.when_unknown", w.WhenUnknown, Hold, Resend)
 	v.positive("channels.wechat.hold_max", w.HoldMax)
 	v.baseURL("channels.wechat.endpoint", w.Endpoint)
-	v.checkf(w.Rate >= 0, "channels.wechat.rate", "is %v: must be 0 (no limit) or more", w.Rate)
+	v.rate("channels.wechat.rate", w.Rate)
+	b := c.Breaker
+	v.checkf(b.Pause >= 0, "channels.breaker.pause", "is %s: must be 0s (no breaker) or more", b.Pause)
+	v.checkf(b.Share > 0 && b.Share <= 1, "channels.breaker.share", "is %v: must be above 0 and at most 1", b.Share)
+	v.checkf(b.Requests > 0, "channels.breaker.requests", "is %d: must be 1 or more", b.Requests)
+}
+
+// The bounds of a rate, in requests a second: what is beyond them is a mistake.
+const (
+	slowestRate = 0.001
+	fastestRate = 1_000_000
+)
+
+// rate checks a number of requests a second.
+func (v *validator) rate(key string, perSecond float64) {
+	v.checkf(perSecond == 0 || perSecond >= slowestRate && perSecond <= fastestRate, key,
+		"is %v: must be 0 (no limit), or from %v to %v", perSecond, slowestRate, fastestRate)
 }
 
 // validate checks the channel itself; whether the providers named have accounts is checked by validateAccounts.
@@ -42,8 +58,8 @@ func (s SMSChannel) validate(v *validator) {
 	v.baseURL("channels.sms.tencent.endpoint", s.Tencent.Endpoint)
 	v.checkf(s.Aliyun.MaxVariable >= 0, "channels.sms.aliyun.max_variable", "is %d: must be 0 (no limit) or more", s.Aliyun.MaxVariable)
 	v.checkf(s.Tencent.MaxVariable >= 0, "channels.sms.tencent.max_variable", "is %d: must be 0 (no limit) or more", s.Tencent.MaxVariable)
-	v.checkf(s.Aliyun.Rate >= 0, "channels.sms.aliyun.rate", "is %v: must be 0 (no limit) or more", s.Aliyun.Rate)
-	v.checkf(s.Tencent.Rate >= 0, "channels.sms.tencent.rate", "is %v: must be 0 (no limit) or more", s.Tencent.Rate)
+	v.rate("channels.sms.aliyun.rate", s.Aliyun.Rate)
+	v.rate("channels.sms.tencent.rate", s.Tencent.Rate)
 }
 
 // validateAccounts checks that what is to be sent by has an account: each SMS provider named, and WeChat where a push

@@ -36,6 +36,7 @@ func described(t *testing.T) map[string][]string {
 	m.WatchBytes(func() int64 { return 0 })
 	m.WatchPartitions(func() []Partition { return nil })
 	m.WatchRedis(func() bool { return false })
+	m.WatchLanes(func() []Lane { return nil })
 	m.WatchToken(func() (time.Duration, bool) { return 0, false })
 	m.WatchUnknown(func(context.Context) (int, time.Duration, error) { return 0, 0, nil })
 	m.WatchParked(func(context.Context) (int, time.Duration, error) { return 0, 0, nil })

@@ -38,6 +38,7 @@ const (
 	carrierFamilies
 	classes
 	ourCodes
+	scopes
 )
 
 // values lists the known values of a label.
@@ -87,12 +88,14 @@ func ours(l label) []string {
 			push.Accepted.String(), push.NotSent.String(), push.Throttled.String(), push.Permanent.String(),
 			push.Account.String(), push.Ambiguous.String(),
 		}
+	case scopes: // of what can be stopped
+		return []string{string(push.ScopeAccount), string(push.ScopeChannel), string(push.ScopeTemplate)}
 	case ourCodes: // of attempts to which no provider gave a code
 		return []string{
 			"timeout", "canceled", "dns", "dial", "tls", "connection_lost", "answer_too_large", "answer_without_code", "request",
 			"template_value_empty", "template_value_too_long", "template_value_format", "template_value_url",
 			"template_variable_missing", "template_panic", "template_failed", "template_not_configured", "wait",
-			"channel_busy", "action_not_configured", "event_unreadable", "panic", "unclassified", "fault",
+			"channel_busy", "breaker_open", "rate_wait", "in_flight_wait", "action_not_configured", "event_unreadable", "panic", "unclassified", "fault",
 		}
 	}
 	return nil

@@ -39,6 +39,7 @@ const (
 	FieldAddr      = "addr"       // of a service
 	FieldVersion   = "version"    // of this program
 	FieldWithin    = "within"     // the time that something may take, such as 25s
+	FieldLasted    = "lasted"     // how long something went on, such as 45.3s
 	FieldAgainIn   = "again_in"   // the wait before the next try, such as 1.5s
 )
 

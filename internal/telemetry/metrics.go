@@ -26,6 +26,7 @@ type Metrics struct {
 	deadLetters *prometheus.CounterVec   // reason
 	consumer    *prometheus.CounterVec   // kind
 	unread      *prometheus.CounterVec   // source
+	rateWaits   *prometheus.HistogramVec // provider
 	receipts    receipts
 	failures    failures
 }
@@ -44,6 +45,7 @@ func New(version string) *Metrics {
 		deadLetters: counter("dead_letters_total", "Records written to the dead-letter topic.", "reason"),
 		consumer:    counter("consumer_events_total", "What happened to the Kafka consumer, throttled.", "kind"),
 		unread:      counter("gauge_errors_total", "Gauges that could not be read when scraped.", "source"),
+		rateWaits:   newRateWaits(),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "pusher_attempt_duration_seconds", Help: "Time of one request at a provider.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -51,7 +53,7 @@ func New(version string) *Metrics {
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.switches, m.deadLetters,
-		m.consumer, m.unread)
+		m.consumer, m.unread, m.rateWaits)
 	m.receipts = newReceipts(m.registry)
 	m.failures = newFailures(m.registry)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{

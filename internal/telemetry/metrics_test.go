@@ -32,6 +32,8 @@ func used(t *testing.T) *Metrics {
 	m.WatchHeld(StageAdmitted, func() int { return 7 })
 	m.WatchHeld(StageSending, func() int { return 2 })
 	m.WatchBytes(func() int64 { return 4096 })
+	m.RateWaits("aliyun")(time.Second)
+	m.WatchLanes(func() []Lane { return []Lane{{Provider: "aliyun", Limit: 64, Limited: true}} })
 	m.WatchPartitions(func() []Partition {
 		return []Partition{{Topic: "t", Partition: 1, Watermark: 40, End: 42, Out: 2, Standing: 3 * time.Second}, {Topic: "t", Partition: 2, Watermark: 5, End: -1}}
 	})

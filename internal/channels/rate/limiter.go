@@ -82,6 +82,9 @@ func (e *CrowdedError) Error() string {
 // Wait returns nil when it is the caller's turn to make one request. A caller whose turn cannot come before the end of
 // ctx gets a *CrowdedError, at once where that is plain; one whose ctx is canceled gets its error.
 func (l *Limiter) Wait(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
 	turn := make(chan struct{})
 	l.mu.Lock()
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Duration(l.queue.Len())*l.interval {

@@ -2,7 +2,7 @@ package rate
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +29,7 @@ func fleet(t *testing.T, perSecond float64, clients ...redis.UniversalClient) (p
 	var all sync.WaitGroup
 	passed = new(log)
 	for i, client := range clients {
-		l := New(Config{Name: "p:1:send", PerSecond: perSecond, Instance: fmt.Sprint(i), Client: client})
+		l := New(Config{Name: "p:1:send", PerSecond: perSecond, Instance: strconv.Itoa(i), Client: client})
 		limiters = append(limiters, l)
 		passed.crowd(ctx, &all, l, 50)
 	}
@@ -111,7 +111,7 @@ func TestWhoUsesTheRateIsCounted(t *testing.T) {
 	t.Parallel()
 	client := open(t, *testbed.Redis(t))
 	for i := range 5 {
-		s := newShared(Config{Name: "x", Instance: fmt.Sprint(i % 3), Client: client}, time.Second)
+		s := newShared(Config{Name: "x", Instance: strconv.Itoa(i % 3), Client: client}, time.Second)
 		if n, err := s.beat(t.Context()); err != nil || n != min(i+1, 3) {
 			t.Errorf("beat %d counts %d, %v", i, n, err)
 		}
