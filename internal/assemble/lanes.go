@@ -33,7 +33,7 @@ func (p *Pusher) lane(sender channels.Sender, client redis.UniversalClient, acco
 	cfg := channels.LaneConfig{
 		Slots:   p.cfg.Worker.InFlight,
 		Breaker: channels.BreakerConfig{Pause: b.Pause, Share: b.Share, Requests: b.Requests},
-		Tell:    p.laneSays,
+		Probe:   p.cfg.Channels.ProbeAfter, Tell: p.laneSays,
 	}
 	if perSecond > 0 {
 		cfg.Pace = rate.New(rate.Config{
@@ -83,7 +83,8 @@ func (p *Pusher) watchLanes() {
 				list[i].Stops[string(scope)] = n
 			}
 			if s.Rate != nil {
-				list[i].Limited, list[i].Shared, list[i].Waiting = true, s.Rate.Shared, s.Rate.Waiting
+				list[i].Limited, list[i].Shared = true, s.Rate.Shared
+				list[i].Sharing, list[i].Waiting = s.Rate.Instances, s.Rate.Waiting
 			}
 		}
 		return list

@@ -42,6 +42,7 @@ type LaneConfig struct {
 	Slots   int  // requests that may be out at once; at least 1
 	Pace    Pace // nil: there is no rate
 	Breaker BreakerConfig
+	Probe   time.Duration // the longest that a stop of an account or template lasts before it is probed; 0: as its table says
 
 	Tell   func(Event)                // must not block; may be nil
 	Waited func(waited time.Duration) // told of each wait for the rate; may be nil
@@ -64,6 +65,7 @@ type Lane struct {
 	inflight *inflight
 	breaker  *breaker
 	pace     Pace
+	probe    time.Duration
 	waited   func(time.Duration)
 }
 
@@ -77,7 +79,7 @@ func NewLane(sender Sender, cfg LaneConfig) *Lane {
 	}
 	return &Lane{
 		sender: sender, gate: NewGate(time.Now), inflight: newInflight(cfg.Slots, time.Now),
-		breaker: newBreaker(sender.Provider(), cfg.Breaker, cfg.Tell), pace: cfg.Pace, waited: cfg.Waited,
+		breaker: newBreaker(sender.Provider(), cfg.Breaker, cfg.Tell), pace: cfg.Pace, probe: cfg.Probe, waited: cfg.Waited,
 	}
 }
 
@@ -167,6 +169,11 @@ func (l *Lane) leave(done func(error), err error) {
 // Send makes the request. Its error is a *push.Failure.
 func (l *Lane) Send(ctx context.Context, m push.Message) (push.Acceptance, error) {
 	accepted, err := l.sender.Send(ctx, m)
+	if f, ok := errors.AsType[*push.Failure](err); ok && f.Class == push.Account && l.probe > 0 {
+		sooner := *f
+		sooner.Wait = min(f.Wait, l.probe)
+		err = &sooner
+	}
 	l.gate.learn(m, err)
 	return accepted, l.breaker.spare(err)
 }

@@ -50,9 +50,11 @@ func TestWhatWaitedInVainComesAgainAtItsTurn(t *testing.T) {
 func TestWhatStandsInTheWayIsSaidBeforeTheWait(t *testing.T) {
 	t.Parallel()
 	p := new(paced)
-	l, s := newLane(LaneConfig{Pace: p})
+	l, s := newLane(LaneConfig{Pace: p, Probe: time.Minute})
 	s.answer(&push.Failure{Class: push.Account, Scope: push.ScopeAccount, Code: "x", Wait: time.Hour})
-	_ = run(t, l, 1)
+	if f := push.FailureOf(run(t, l, 1)); f.Wait != time.Minute {
+		t.Errorf("it is probed after %s", f.Wait)
+	}
 	if f := push.FailureOf(run(t, l, 50)); f.Class != push.Account || f.Code != "x" || s.calls != 1 || p.waits.Load() != 1 {
 		t.Errorf("%+v after %d calls and %d waits", f, s.calls, p.waits.Load())
 	}

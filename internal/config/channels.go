@@ -8,6 +8,9 @@ type Channels struct {
 	SMS     SMSChannel    `yaml:"sms"`
 	WeChat  WeChatChannel `yaml:"wechat"`
 	Breaker Breaker       `yaml:"breaker"`
+
+	// ProbeAfter is how long a stop of an account or template lasts at most before one message probes it [5m].
+	ProbeAfter time.Duration `yaml:"probe_after"`
 }
 
 // Breaker says when nothing is sent to a provider any more because it fails: it cannot be reached, does not answer in

@@ -53,7 +53,7 @@ func Default() *Config {
 			WeChat: WeChatChannel{
 				Timeout: 5 * time.Second, ResendWithin: 9 * time.Minute, WhenUnknown: Hold, HoldMax: 72 * time.Hour,
 			},
-			Breaker: Breaker{Pause: 15 * time.Second, Share: 0.5, Requests: 20},
+			Breaker: Breaker{Pause: 15 * time.Second, Share: 0.5, Requests: 20}, ProbeAfter: 5 * time.Minute,
 		},
 		Receipts: defaultReceipts(),
 		Gateway:  defaultGateway(),

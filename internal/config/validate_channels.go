@@ -26,6 +26,7 @@ func (c Channels) validate(v *validator) {
 	v.positive("channels.wechat.hold_max", w.HoldMax)
 	v.baseURL("channels.wechat.endpoint", w.Endpoint)
 	v.rate("channels.wechat.rate", w.Rate)
+	v.positive("channels.probe_after", c.ProbeAfter)
 	b := c.Breaker
 	v.checkf(b.Pause >= 0, "channels.breaker.pause", "is %s: must be 0s (no breaker) or more", b.Pause)
 	v.checkf(b.Share > 0 && b.Share <= 1, "channels.breaker.share", "is %v: must be above 0 and at most 1", b.Share)

@@ -12,8 +12,9 @@ type Lane struct {
 	Breaker  int            // 0 closed, 1 half-open, 2 open
 	InFlight int            // requests out
 	Limit    int            // how many may be
-	Limited  bool           // it has a rate; the next two are of it
+	Limited  bool           // it has a rate; the next three are of it
 	Shared   bool           // the rate is shared through Redis; false: this process keeps to its share
+	Sharing  int            // processes that share the rate; 0: not known
 	Waiting  int            // messages that wait for their turn
 	Stops    map[string]int // accounts, channels and templates that are stopped, by scope
 }
@@ -29,6 +30,7 @@ func (m *Metrics) WatchLanes(read func() []Lane) {
 		inFlight: desc("in_flight", "Requests out at the provider."),
 		limit:    desc("in_flight_limit", "How many requests may be out at the provider."),
 		shared:   desc("rate_shared", "1 while the rate is shared through Redis, 0 while this process keeps to its share."),
+		sharing:  desc("rate_instances", "Processes that share the rate, as far as this one knows; 0 before it has heard."),
 		waiting:  desc("rate_waiting", "Messages that wait for their turn at the rate."),
 		stops:    desc("stops", "Accounts, channels and templates that are stopped.", "scope"),
 	})
@@ -50,13 +52,13 @@ func newRateWaits() *prometheus.HistogramVec {
 
 // lanes is a prometheus.Collector: all gauges come from one look.
 type lanes struct {
-	read                                             func() []Lane
-	breaker, inFlight, limit, shared, waiting, stops *prometheus.Desc
+	read                                                      func() []Lane
+	breaker, inFlight, limit, shared, sharing, waiting, stops *prometheus.Desc
 }
 
 // Describe tells the metrics.
 func (l lanes) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{l.breaker, l.inFlight, l.limit, l.shared, l.waiting, l.stops} {
+	for _, d := range []*prometheus.Desc{l.breaker, l.inFlight, l.limit, l.shared, l.sharing, l.waiting, l.stops} {
 		ch <- d
 	}
 }
@@ -76,6 +78,7 @@ func (l lanes) Collect(ch chan<- prometheus.Metric) {
 		}
 		if lane.Limited {
 			gauge(l.shared, one(lane.Shared), provider)
+			gauge(l.sharing, float64(lane.Sharing), provider)
 			gauge(l.waiting, float64(lane.Waiting), provider)
 		}
 	}

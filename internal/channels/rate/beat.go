@@ -37,7 +37,7 @@ func (l *Limiter) away(reason error) {
 	l.mu.Lock()
 	news := !l.local.on
 	l.local.on = true
-	l.beats = beats{next: time.Now().Add(lookAgain)}
+	l.beats = beats{next: time.Now().Add(beatEvery)}
 	l.mu.Unlock()
 	if news {
 		l.changed(false, reason)
@@ -51,6 +51,9 @@ func (l *Limiter) back(instances int) {
 	news := l.local.on
 	if news {
 		l.local.on, l.local.until = false, now.Add(settling)
+	}
+	if now.Before(l.local.until) {
+		instances = max(instances, l.local.instances) // a Redis that forgot has not heard of all yet
 	}
 	l.local.instances = instances
 	l.beats = beats{next: now.Add(beatEvery)}

@@ -9,8 +9,7 @@ const (
 	// callMost is how long a call to Redis may take. Those that wait meanwhile get their slots late, or lose them.
 	callMost = 100 * time.Millisecond
 
-	beatEvery = 2 * time.Second        // while Redis answers: how often this process says that it uses the rate
-	lookAgain = 500 * time.Millisecond // while it does not: how often it is tried
+	beatEvery = 500 * time.Millisecond // how often this process says that it uses the rate, and finds out whether Redis answers
 	askFloor  = 2 * time.Millisecond   // between two calls in vain
 )
 

@@ -92,6 +92,13 @@ func (l *line) set(away bool) {
 	l.away = away
 }
 
+// forget empties the line, as a Redis does that lost its memory.
+func (l *line) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tat, l.users = time.Time{}, map[string]bool{}
+}
+
 // limiter is a process that uses the line.
 func (l *line) limiter(name string, changed func(bool, error)) *Limiter {
 	return newLimiter(l.interval, user{l, name}, changed)
