@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -100,6 +101,48 @@ func rated(t *testing.T, perSecond float64) *system {
 	return s
 }
 
+// fleet starts n pushers, each of which has its part of the partitions.
+func (s *system) fleet(n int) []*assemble.Pusher {
+	s.t.Helper()
+	var list []*assemble.Pusher
+	for range n {
+		p, _ := s.run()
+		list = append(list, p)
+	}
+	s.eventually("each has its partitions", func() bool {
+		sum := 0
+		for _, p := range list {
+			_, page := get(s.t, "http://"+p.Addr()+"/metrics")
+			mine := strings.Count(page, "\npusher_watermark_offset{")
+			if mine == 0 {
+				return false
+			}
+			sum += mine
+		}
+		return sum == 2*6
+	})
+	return list
+}
+
+// slowest is a bound of what the slowest request took, 0 below 50 ms: what is held up on its way arrives with those that
+// left after it, and a second at the provider sees both.
+func (s *system) slowest(fleet []*assemble.Pusher) time.Duration {
+	s.t.Helper()
+	late := 50 * time.Millisecond
+	for _, p := range fleet {
+		name := `pusher_attempt_duration_seconds_%s{action="sms",provider="aliyun"%s}`
+		all := metric(s.t, p.Addr(), fmt.Sprintf(name, "count", ""))
+		for _, bound := range []string{"0.05", "0.1", "0.25", "0.5", "1", "2.5", "5"} {
+			upper, _ := time.ParseDuration(bound + "s")
+			if metric(s.t, p.Addr(), fmt.Sprintf(name, "bucket", `,le="`+bound+`"`)) >= all {
+				late = max(late, upper)
+				break
+			}
+		}
+	}
+	return late - 50*time.Millisecond
+}
+
 // short writes n events that are SMS only.
 func (s *system) short(from, n int) {
 	s.t.Helper()
@@ -121,24 +164,21 @@ func TestThreeInstancesShareARate(t *testing.T) {
 	}
 	s, busy := rated(t, perSecond), new(stalls)
 	n := perSecond * (seconds + 3)
-	s.short(0, n)
+	fleet := s.fleet(3)
 	busy.watch(t)
-	var fleet []*assemble.Pusher
-	for range 3 {
-		p, _ := s.run()
-		fleet = append(fleet, p)
-	}
+	s.short(0, n)
 	s.settled(n, "sent")
 	s.accepted(n)
 	times := s.accepts()
 	from, lasts := times[0].Add(time.Second), time.Duration(seconds)*time.Second
 	got, worst := float64(within(times, from, lasts))/float64(seconds), worstSecond(times)
 	sum, longest := busy.seen()
-	t.Logf("%.1f a second over %d s, %d in the worst second; the machine took %s, %s at once", got, seconds, worst, sum, longest)
+	late := s.slowest(fleet)
+	t.Logf("%.1f a second over %d s, %d in the worst second; the machine took %s, %s at once; the slowest request %s", got, seconds, worst, sum, longest, late)
 	if got > perSecond+1 || got < 0.95*perSecond*(1-sum.Seconds()/float64(seconds)) {
 		t.Errorf("%.1f a second over %d s", got, seconds)
 	}
-	if most := 1.1*perSecond + perSecond*longest.Seconds(); float64(worst) > most {
+	if most := 1.1*perSecond + perSecond*(longest+late).Seconds(); float64(worst) > most {
 		t.Errorf("%d in the worst second, want %.0f at most", worst, most)
 	}
 	waited := 0.0
@@ -157,18 +197,14 @@ func TestThreeInstancesShareARate(t *testing.T) {
 // time, and the work goes on.
 func TestTheRateIsKeptWithoutRedis(t *testing.T) {
 	t.Parallel()
-	const perSecond, n = 100, 1000
+	const perSecond, n = 100, 1500
 	s, busy := rated(t, perSecond), new(stalls)
 	own := testbed.OwnRedis(t)
 	s.cfg.Redis.Addrs, s.cfg.Redis.DB = []string{own.Addr}, 0
 	s.cfg.Dedup.OnRedisDown = config.ByTheRow
-	s.short(0, n)
+	fleet := s.fleet(3)
 	busy.watch(t)
-	var fleet []*assemble.Pusher
-	for range 3 {
-		p, _ := s.run()
-		fleet = append(fleet, p)
-	}
+	s.short(0, n)
 	all := func(name string, want float64) func() bool {
 		return func() bool {
 			for _, p := range fleet {
@@ -189,7 +225,12 @@ func TestTheRateIsKeptWithoutRedis(t *testing.T) {
 	s.settled(n, "sent")
 	s.accepted(n)
 	_, longest := busy.seen()
-	if worst, most := worstSecond(s.accepts()), 1.15*perSecond+perSecond*longest.Seconds(); float64(worst) > most {
+	late := s.slowest(fleet)
+	most := 1.15*perSecond + perSecond*(longest+late).Seconds()
+	if late > 0 { // on such a machine calls to Redis time out, so that one instance may share while another does not
+		most += perSecond / 3
+	}
+	if worst := worstSecond(s.accepts()); float64(worst) > most {
 		t.Errorf("%d in the worst second, want %.0f at most", worst, most)
 	}
 }

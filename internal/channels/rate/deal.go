@@ -17,11 +17,14 @@ const (
 type dealer struct {
 	*Limiter
 
-	slots []time.Time // taken and not yet due, in order
-	ask   int         // slots of one call: fewer after one in vain, so that nobody who asks for many goes without
-	askAt time.Time   // not before this
+	slots []slot    // taken and not yet due, in order
+	ask   int       // slots of one call: fewer after one in vain, so that nobody who asks for many goes without
+	askAt time.Time // not before this
 	timer *time.Timer
 }
+
+// slot is the permission for one request.
+type slot struct{ at, until time.Time }
 
 // deal goes on until nobody waits; slots that are left lapse.
 func (l *Limiter) deal() {
@@ -37,7 +40,7 @@ func (l *Limiter) deal() {
 		}
 		now := time.Now()
 		switch missing := min(waiting, d.most()) - len(d.slots); {
-		case len(d.slots) > 0 && !d.slots[0].After(now):
+		case len(d.slots) > 0 && !d.slots[0].at.After(now):
 			d.turn(now)
 		case missing > 0 && !d.askAt.After(now):
 			d.take(min(missing, d.ask))
@@ -65,15 +68,15 @@ func (d *dealer) look() (waiting int, beat bool) {
 
 // turn uses the first slot, unless it is too late for it.
 func (d *dealer) turn(now time.Time) {
-	at := d.slots[0]
+	first := d.slots[0]
 	d.slots = d.slots[1:]
-	if now.Sub(at) > lapse {
+	if now.After(first.until) {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if first := d.queue.Front(); first != nil {
-		close(d.queue.Remove(first).(chan struct{})) //nolint:forcetypeassert // nothing else is in it
+	if next := d.queue.Front(); next != nil {
+		close(d.queue.Remove(next).(chan struct{})) //nolint:forcetypeassert // nothing else is in it
 	}
 }
 
@@ -83,11 +86,13 @@ func (d *dealer) take(n int) {
 	on := d.local.on
 	d.mu.Unlock()
 	if on {
-		d.keep([]time.Time{time.Now()})
+		now := time.Now()
+		d.keep([]slot{{at: now, until: now.Add(lapse)}})
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callMost)
 	defer cancel()
+	asked := time.Now()
 	got, err := d.source.take(ctx, n)
 	now := time.Now() // later than Redis's own: no slot is used before its time
 	switch {
@@ -98,31 +103,33 @@ func (d *dealer) take(n int) {
 		d.askAt = now.Add(max(got.wait, askFloor))
 	default:
 		d.ask = min(2*d.ask, d.batch())
-		slots := make([]time.Time, n)
+		slots, late := make([]slot, n), max(lapseLeast, lapse-now.Sub(asked))
 		for i := range slots {
-			slots[i] = now.Add(got.end - time.Duration(n-i)*d.interval)
+			at := now.Add(got.end - time.Duration(n-i)*d.interval)
+			slots[i] = slot{at: at, until: at.Add(late)}
 		}
 		d.keep(slots)
 	}
 }
 
 // keep keeps slots until their time, or until that of our own part where it counts.
-func (d *dealer) keep(slots []time.Time) {
+func (d *dealer) keep(slots []slot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, at := range slots {
-		if d.local.counts(at) {
-			at = d.local.slot(at, d.interval)
+	for _, s := range slots {
+		if d.local.counts(s.at) {
+			s.at = d.local.slot(s.at, d.interval)
+			s.until = s.at.Add(lapse)
 		}
-		d.slots = append(d.slots, at)
+		d.slots = append(d.slots, s)
 	}
 }
 
 // sleep waits for the next slot, for the time to ask again, or to be woken.
 func (d *dealer) sleep(asks bool) {
 	until := d.askAt
-	if len(d.slots) > 0 && (!asks || d.slots[0].Before(until)) {
-		until = d.slots[0]
+	if len(d.slots) > 0 && (!asks || d.slots[0].at.Before(until)) {
+		until = d.slots[0].at
 	}
 	d.timer.Reset(time.Until(until))
 	select {

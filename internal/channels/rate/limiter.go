@@ -15,8 +15,10 @@ const (
 	// lookahead is how much of the time line may be taken by all together before its time.
 	lookahead = 100 * time.Millisecond
 
-	// lapse is how late a slot may be used: it bounds what a second can see above the rate.
-	lapse = 50 * time.Millisecond
+	// lapse is how late a slot may be used: it bounds what a second can see above the rate. The time in which Redis
+	// answered counts, but for the least, without which a slow one would leave nothing to use.
+	lapse      = 50 * time.Millisecond
+	lapseLeast = 10 * time.Millisecond
 
 	// batch is how much of the time line one call takes at most.
 	batch = 10 * time.Millisecond
