@@ -169,6 +169,10 @@ func (v *visit) facts(s operate.Story) []fact {
 		at("lease", s.LeaseUntil), at("doubt", s.AmbiguousSince), at("due", s.NextAttemptAt), at("expires", s.ExpiresAt),
 		mono("origin", fmt.Sprintf("%s/%d @%d", s.Origin.Topic, s.Origin.Partition, s.Origin.Offset)),
 	}
+	if s.Route != "" {
+		all = append(all, text("route", v.sentence(s.Went)))
+	}
+	all = append(all, text("hint", s.Hint))
 	if s.PossibleDuplicate {
 		all = append(all, text("double", v.T("fact.double.yes")))
 	}

@@ -109,7 +109,7 @@ func families() map[string][]string {
 		"search.by": {"key", "id", "biz_id", "user", "recipient"}, "signin": {"wrong", "often", "nameless"},
 		"key": {push.KeySuccess.String(), push.KeyFailed.String(), push.KeyUnknown.String(), push.KeyGivenUp.String()},
 		"fact": {"recipient", "user", "provider", "message", "retries", "reference", "key", "redis", "event_id", "trace",
-			"created", "changed", "sent", "settled", "lease", "doubt", "due", "expires", "origin", "double", "other"},
+			"created", "changed", "sent", "settled", "lease", "doubt", "due", "expires", "origin", "double", "other", "route", "hint"},
 	}
 }
 
@@ -139,6 +139,10 @@ func TestEverySentenceOfTheDeskIsTranslated(t *testing.T) {
 			note(operate.Means(e))
 			note(d.Next(e, false))
 			note(d.Next(e, true))
+			e.Provider = "tencent"
+			for _, outcome := range []string{"not_sent", "accepted", "undone", "ambiguous"} {
+				note(operate.Route(e, []push.Attempt{{Provider: "aliyun", Outcome: outcome}}))
+			}
 			m.put(e)
 		}
 		for _, verb := range push.Verbs() {
