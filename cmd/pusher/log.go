@@ -18,7 +18,8 @@ import (
 // newLogCommand holds what operators ask of the push log.
 func newLogCommand(w *cli.World) *cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "The push log, for operators"}
-	return cli.Group(group, newLogListCommand(w), newLogShowCommand(w), newLogStatsCommand(w))
+	return cli.Group(group, newLogListCommand(w), newLogShowCommand(w), newLogStatsCommand(w), newLogFollowCommand(w),
+		newLogRequeueCommand(w), newLogResolveCommand(w), newLogExportCommand(w))
 }
 
 // withStore runs a command on the open push log.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -33,6 +34,12 @@ func (f *filterFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.from, "from", "", "only those created at or after this time: RFC 3339, or 2026-01-02 15:04:05 in UTC")
 	flags.StringVar(&f.to, "to", "", "only those created before this time")
 	flags.DurationVar(&f.since, "since", 0, "only those created within this time, such as 24h")
+}
+
+// isZero reports whether no flag was given.
+func (f *filterFlags) isZero() bool {
+	none := filterFlags{statuses: f.statuses}
+	return len(f.statuses) == 0 && reflect.DeepEqual(*f, none)
 }
 
 // filter reads the flags; the error names the one that makes no sense.

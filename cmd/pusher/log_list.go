@@ -74,7 +74,7 @@ func printEntries(w *cli.World, entries []push.Entry, next int64, asJSON bool) e
 	}
 	err := table(w.Stdout, entryHeading, func(line func(...any)) {
 		for _, e := range entries {
-			line(entryCells(e)...)
+			line(viewOf(e).cells()...)
 		}
 	})
 	if next > 0 && err == nil {
@@ -83,14 +83,14 @@ func printEntries(w *cli.World, entries []push.Entry, next int64, asJSON bool) e
 	return err
 }
 
-// entryHeading stands above entryCells.
+// entryHeading stands above delivery.cells.
 const entryHeading = "ID\tCREATED\tBIZ_TYPE\tBIZ_ID\tACTION\tROUND\tSTATUS\tATTEMPT\tPROVIDER\tRECIPIENT\tERROR"
 
-// entryCells is a delivery as a line of a table.
-func entryCells(e push.Entry) []any {
+// cells is a delivery as a line of a table.
+func (d delivery) cells() []any {
 	return []any{
-		e.ID, clock(e.CreatedAt.UTC()), e.BizType, e.BizID, e.Action, e.Round, e.Status, e.Attempt,
-		orDash(e.Provider), orDash(e.Recipient), orDash(e.ErrorCode),
+		d.ID, clock(d.CreatedAt), d.BizType, d.BizID, d.Action, d.Round, d.Status, d.Attempt,
+		orDash(d.Provider), orDash(d.Recipient), orDash(d.ErrorCode),
 	}
 }
 

@@ -20,7 +20,7 @@ func TestLogShowsReceipts(t *testing.T) {
 	t.Cleanup(log.Close)
 	sms := push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10250", Action: push.SMS}
 	failed := push.Receipt{
-		Provider: "aliyun", Report: push.ReportUndelivered, Reference: sms.Reference(1), Code: "MK:0001", Message: "off",
+		Provider: "tencent", Report: push.ReportUndelivered, Reference: sms.Reference(1), Code: "MK:0001", Message: "off",
 		Raw: "{}", Digest: []byte{1},
 	}
 	if _, err := log.KeepReceipts(t.Context(), []push.Receipt{
@@ -38,7 +38,7 @@ func TestLogShowsReceipts(t *testing.T) {
 		"show":         {[]string{"log", "show", "resume_viewed", "10250", "sms"}, []string{"status     undelivered", "MK:0001: off", "RECEIPT", "undelivered  MK:0001  settled  1         off"}},
 		"show in JSON": {[]string{"log", "show", "resume_viewed", "10248", "wechat", "--json"}, []string{`"status": "delivered"`, `"receipts": [`, `"effect": "settled"`}},
 		"none in JSON": {[]string{"log", "show", "resume_viewed", "10249", "sms", "--json"}, []string{`"receipts": []`}},
-		"stats":        {[]string{"log", "stats"}, []string{"wechat  delivered", "sms     undelivered  aliyun    MK:0001  1"}},
+		"stats":        {[]string{"log", "stats"}, []string{"wechat  delivered", "sms     undelivered  tencent   MK:0001  1"}},
 	} {
 		got := execute(t.Context(), "", append(c.args, "--config", conf)...)
 		if got.code != 0 {
