@@ -115,13 +115,28 @@ func (f *actFlags) checked(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// aim is what a checked deed is about.
-func (f *actFlags) aim(desk *operate.Desk, args []string) (push.Filter, error) {
-	if len(args) > 0 {
-		return named(args)
+// namesakes is how many rows of one name a deed looks at: rounds and versions of it.
+const namesakes = 20
+
+// aim is what a checked deed is about. One that is named is judged whatever its status is: it is named by its rows.
+func (f *actFlags) aim(ctx context.Context, log *store.Store, desk *operate.Desk, args []string) (push.Filter, error) {
+	if len(args) == 0 {
+		filter, err := f.filter(time.Now())
+		return f.toRecipient(desk, filter), err
 	}
-	filter, err := f.filter(time.Now())
-	return f.toRecipient(desk, filter), err
+	name, err := named(args)
+	if err != nil {
+		return name, err
+	}
+	rows, _, err := listed(ctx, log, name, 0, namesakes)
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("%s: %w", name, push.ErrNotFound)
+	}
+	var ids push.Filter
+	for _, e := range rows {
+		ids.IDs = append(ids.IDs, e.ID)
+	}
+	return ids, err
 }
 
 // act plans the deed, shows the plan, and does it where --yes says so.
@@ -136,16 +151,13 @@ func (f *actFlags) act(ctx context.Context, w *cli.World, verb push.Verb, args [
 		}
 		defer closeAll()
 		desk := assemble.Desk(c, log, nil, publisher)
-		filter, err := f.aim(desk, args)
+		filter, err := f.aim(ctx, log, desk, args)
 		if err != nil {
 			return err
 		}
 		plan, err := desk.Plan(ctx, verb, filter)
 		if err != nil {
 			return err
-		}
-		if plan.Counts.Matching == 0 && len(args) > 0 {
-			return fmt.Errorf("%s: %w", plan.Filter, push.ErrNotFound)
 		}
 		return f.carryOut(ctx, w, desk, plan)
 	})
