@@ -51,7 +51,7 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 	checks := p.ready.checks(spareRedis(c))
 	p.watchReady(checks)
 	p.http = httpd.New(p.metrics.Handler(), checks)
-	if err := p.receipts(); err != nil {
+	if err := errors.Join(p.receipts(), p.console()); err != nil {
 		return nil, err
 	}
 	if err := p.http.Listen(ctx, c.HTTP.Addr); err != nil {
@@ -60,7 +60,7 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 	return p, nil
 }
 
-// Addr is where /healthz, /readyz and /metrics are.
+// Addr is where /healthz, /readyz, /metrics and /console/ are.
 func (p *Pusher) Addr() string { return p.http.Addr() }
 
 // Run is the pusher's life: it waits for its services, consumes until ctx ends, and returns within worker.grace after

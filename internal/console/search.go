@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
@@ -91,7 +90,7 @@ type reading struct {
 
 // readings are the ways to understand a text; each is served by an index.
 func (v *visit) readings(text string) []reading {
-	if id, ok := ofKey(text); ok {
+	if id, err := push.ParseKey(text); err == nil {
 		return []reading{{"key", push.Filter{Identity: id}}}
 	}
 	var all []reading
@@ -120,22 +119,4 @@ func only(groups []found) string {
 		return groups[0].Link
 	}
 	return ""
-}
-
-// ofKey reads a dedup key back (docs/contract.md, section 3).
-func ofKey(text string) (push.Identity, bool) {
-	parts := strings.Split(text, ":")
-	if len(parts) != 5 || parts[0] != "push" || parts[1] != "dedup" {
-		return push.Identity{}, false
-	}
-	name, version, versioned := strings.Cut(parts[2], "@")
-	if !versioned {
-		version = "v1"
-	}
-	bizType, err := url.PathUnescape(name)
-	action, wrong := url.PathUnescape(parts[4])
-	if err != nil || wrong != nil {
-		return push.Identity{}, false
-	}
-	return push.Identity{BizType: bizType, RuleVersion: version, DedupID: parts[3], Action: push.Action(action)}, true
 }

@@ -84,9 +84,11 @@ func (s *show) halt() {
 func (s *show) stay(ctx context.Context) {
 	for _, i := range s.instances {
 		if !i.halted {
-			_, _ = fmt.Fprintf(s.Err, "A pusher serves http://%s/readyz and /metrics.\n", i.pusher.Addr())
+			addr := i.pusher.Addr()
+			_, _ = fmt.Fprintf(s.Err, "A pusher serves http://%s/readyz and /metrics; its console is at http://%s/console/\n", addr, addr)
 		}
 	}
+	_, _ = fmt.Fprintf(s.Err, "The console's token: %s\n", DemoToken)
 	_, _ = fmt.Fprintf(s.Err, "The providers' journal: %s/_sandbox/journal?limit=20\nThe push log: %s\nCtrl-C ends everything.\n",
 		s.world.sandbox.URL(), s.world.cfg.Postgres.URL.Reveal())
 	<-ctx.Done()

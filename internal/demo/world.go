@@ -16,6 +16,9 @@ import (
 // partitions of each topic: enough for two instances to share.
 const partitions = 4
 
+// DemoToken signs in to the demo's console. It opens nothing else, and its door listens on this machine only.
+const DemoToken = "demo-operator-token"
+
 // world is everything around the pushers.
 type world struct {
 	cfg     *config.Config
@@ -80,6 +83,7 @@ func (w *world) close() error {
 func settings() *config.Config {
 	c := config.Default()
 	c.HTTP.Addr = "127.0.0.1:0"
+	c.HTTP.OperatorToken = DemoToken
 	c.Worker.InFlight, c.Worker.Waiting, c.Worker.Grace = 128, 256, 10*time.Second
 	c.Dedup.Lease = 6 * time.Second
 	c.Redis.Timeout = 5 * time.Second // the embedded one interprets each script anew
