@@ -54,8 +54,12 @@ func newFleet(w *world, bin string, c cast) fleet {
 	}
 	for i, name := range c.pushers {
 		m := add(name, "pusher", "run")
-		if i > 0 && i == len(c.pushers)-1 { // a share of the SMS goes by the provider that cannot be asked
+		switch {
+		case i == 0:
+		case i == len(c.pushers)-1: // a share of the SMS goes by the provider that cannot be asked
 			m.env = append(m.env, "PUSHER_CHANNELS_SMS_PROVIDERS=tencent")
+		default: // and one by whichever takes it
+			m.env = append(m.env, "PUSHER_CHANNELS_SMS_PROVIDERS=aliyun,tencent")
 		}
 	}
 	for _, name := range c.compensators {
