@@ -43,6 +43,7 @@ type breaker struct {
 	mu    sync.Mutex // guards all below
 	since time.Time  // when it opened first, of this outage
 	until time.Time  // when probes may go
+	fault string     // the code of the last one
 }
 
 func newBreaker(provider string, cfg BreakerConfig, tell func(Event)) *breaker {
@@ -54,11 +55,22 @@ func newBreaker(provider string, cfg BreakerConfig, tell func(Event)) *breaker {
 			ended := c.TotalSuccesses + c.TotalFailures
 			return int(ended) >= cfg.Requests && float64(c.TotalFailures) >= cfg.Share*float64(ended)
 		},
-		IsSuccessful:  func(err error) bool { return err == nil },
+		IsSuccessful:  b.well,
 		IsExcluded:    func(err error) bool { return errors.Is(err, errSilent) },
 		OnStateChange: b.changed,
 	})
 	return b
+}
+
+// well reads a verdict, and keeps the code of a fault for those that are kept back.
+func (b *breaker) well(err error) bool {
+	if err == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault = push.FailureOf(err).Code
+	return false
 }
 
 // changed follows the breaker; it is called under its lock.
@@ -117,12 +129,12 @@ func (b *breaker) look() *push.Failure {
 func (b *breaker) refusal(cause error) *push.Failure {
 	b.mu.Lock()
 	now := time.Now()
-	left, lasted := max(0, b.until.Sub(now)), now.Sub(b.since)
+	left, lasted, fault := max(0, b.until.Sub(now)), now.Sub(b.since), b.fault
 	b.mu.Unlock()
 	spread := min(max(b.cfg.Pause, lasted/4), breakerMost)
 	return &push.Failure{
 		Class: push.Throttled, Scope: push.ScopeChannel, Code: CodeBreakerOpen, Unsent: true, Err: cause,
-		Message: "the provider fails: nothing is sent to it until it answers again",
+		Message: "the provider fails (" + fault + "): nothing is sent to it until it answers again",
 		Wait:    left + time.Duration(rand.Int64N(int64(spread)+1)),
 	}
 }

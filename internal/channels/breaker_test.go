@@ -3,6 +3,7 @@ package channels
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +103,9 @@ func TestAnOpenBreakerProbesItsWayBack(t *testing.T) {
 		}
 		if f.Class.UsesRetry() || !f.Unsent || f.Scope != push.ScopeChannel || f.Code != CodeBreakerOpen || f.Wait < 15*time.Second || f.Wait > 30*time.Second {
 			t.Errorf("refused with %+v", f)
+		}
+		if !strings.Contains(f.Message, CodeDial) {
+			t.Errorf("it does not say why: %s", f.Message)
 		}
 		if l.Healthy("a") {
 			t.Error("healthy with an open breaker")

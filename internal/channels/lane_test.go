@@ -141,3 +141,19 @@ func BenchmarkEnter(b *testing.B) {
 		}
 	})
 }
+
+// picky is a sender that cannot write everything.
+type picky struct{ scripted }
+
+func (*picky) Writes(m push.Message) bool { return m.BizType == "a" }
+
+func TestALaneSaysWhatItsSenderCanWrite(t *testing.T) {
+	t.Parallel()
+	l := NewLane(new(picky), LaneConfig{Slots: 1})
+	if !l.Writes(push.Message{BizType: "a"}) || l.Writes(push.Message{BizType: "b"}) {
+		t.Error("it says something else than its sender")
+	}
+	if plain, _ := newLane(LaneConfig{}); !plain.Writes(push.Message{BizType: "b"}) || !plain.Serves("b") {
+		t.Error("a sender that says nothing writes everything")
+	}
+}
