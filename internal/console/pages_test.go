@@ -45,7 +45,7 @@ func TestDeliveryTellsItsStory(t *testing.T) {
 	page := h.signedIn(t, operatorToken).get("/console/deliveries/10248")
 	page.sees(t, "attempt 2 may have reached the recipient", "is asked until", "held for you", "Attempt 1 by Aliyun: certainly not sent",
 		"Attempt 2 by Aliyun: outcome unknown", "MK:0001", "no network", "they called", "by Zhang", "push:dedup:resume_viewed:10248:sms",
-		"&#43;86*********42", "push-events/0 @10248", "&#34;company&#34;: &#34;ACME&#34;", "It was not sent…")
+		"&#43;86*********42", "push-events/0 @10248", "    &#34;company&#34;: &#34;ACME&#34;", "It was not sent…")
 	if strings.Contains(page.body, "13800138042") {
 		t.Error("a whole phone is shown")
 	}
@@ -187,7 +187,7 @@ func TestOverviewShowsWhatWaitsAndLeadsThere(t *testing.T) {
 	h := open(t)
 	play(h.memory)
 	for _, path := range []string{"/console/", "/console/?range=7d"} {
-		h.signedIn(t, viewerToken).get(path).sees(t, "Unknown: may have been sent", "/console/deliveries?status=unknown", "oldest: 3m 0s",
+		h.signedIn(t, viewerToken).get(path).sees(t, "Outcome unknown", "/console/deliveries?status=unknown", "oldest: 3m 0s",
 			"31 later", "Sends", "Failures", "Latency, 95th percentile", "<svg", "isv.SMS_TEMPLATE_ILLEGAL", "error=43004")
 	}
 }
@@ -199,5 +199,18 @@ func TestProgramThatHasNoPushLogYetSaysSo(t *testing.T) {
 	v := h.signedIn(t, viewerToken)
 	if got := v.get("/console/"); got.code != http.StatusServiceUnavailable {
 		t.Errorf("got %d", got.code)
+	}
+}
+
+func TestEventKeepsItsNumbersAndItsText(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		`{"biz_id":9007199254740993,"a":1.10}`: "{\n  \"biz_id\": 9007199254740993,\n  \"a\": 1.10\n}",
+		`{"a":"<b>"}`:                          "{\n  \"a\": \"<b>\"\n}", "no json": "no json", "": "",
+	}
+	for text, want := range cases {
+		if got := indented(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -61,12 +63,21 @@ func (c *Console) delivery(w http.ResponseWriter, r *http.Request, v *visit) err
 	}
 	t := told{
 		Entry: story.Entry, Means: v.sentence(story.Says), Next: v.sentence(story.Follows), Events: v.timeline(story), Facts: v.facts(story),
-		Event: event,
+		Event: indented(event),
 	}
 	if v.MayAct() {
 		t.Verbs = verbsFor(story.Entry)
 	}
 	return c.render(w, http.StatusOK, "delivery", v, t)
+}
+
+// indented is a JSON text over several lines, every value as it is written; what is no JSON stays as it is.
+func indented(text string) string {
+	var lines bytes.Buffer
+	if json.Indent(&lines, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return lines.String()
 }
 
 // verbsFor are the verbs that make sense for a delivery; the dry run has the last word.
