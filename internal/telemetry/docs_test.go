@@ -32,6 +32,7 @@ func page(t *testing.T) string {
 func described(t *testing.T) map[string][]string {
 	t.Helper()
 	m := New("v1")
+	NewGateway(m, nil)
 	m.WatchHeld(StageAdmitted, func() int { return 0 })
 	m.WatchBytes(func() int64 { return 0 })
 	m.WatchPartitions(func() []Partition { return nil })

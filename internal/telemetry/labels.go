@@ -39,6 +39,10 @@ const (
 	classes
 	ourCodes
 	scopes
+	routes
+	arrivals
+	guards
+	guardOutcomes
 )
 
 // values lists the known values of a label.
@@ -73,6 +77,16 @@ func (l label) values() []string {
 			"MOBILE_TERMINAL_STOPPED", "SIGNATURE_BLACKLIST", "CONTENT_KEYWORD", "CONTENT_ERROR", "FREQUENCY_LIMIT",
 			"IS_CLOSED", "SP_UNKNOWN_ERROR", "SP_NOT_BY_SMS", "REQUEST_SUCCESS", // Aliyun's
 			"user_block", "system_failed", "freq_limit", // WeChat's
+		}
+	case routes:
+		return []string{RouteEvents, RouteTokens, RoutePages}
+	case arrivals:
+		return []string{"accepted", "repeated", "invalid", "busy", "limited", "unwritten", "unknown"}
+	case guards:
+		return []string{"key", "token", "fingerprint"}
+	case guardOutcomes:
+		return []string{
+			"done", "refused", "given_back", "unknown", "repeated", "in_progress", "mismatch", "spent", "lost", "unsettled", "unguarded",
 		}
 	case carrierFamilies: // of numbered codes, by carrier and gateway
 		return []string{"MK", "MI", "MN", "MB", "MC", "MH", "MX", "MA", "DB", "ID", "IA", "IB", "IC", "CA", "CB", "CJ", "HD", "LT", "SME", "XL", "ET", "GG"}
