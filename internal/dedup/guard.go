@@ -49,8 +49,11 @@ type Guard[In, Out any] struct {
 	keys slips
 }
 
+// Client is the Redis that keys are kept in, as Connect and Open give it.
+type Client = redis.UniversalClient
+
 // NewGuard keeps a guard's keys in the Redis of client. The error names a setting that cannot work.
-func NewGuard[In, Out any](client redis.UniversalClient, cfg GuardConfig[In, Out]) (*Guard[In, Out], error) {
+func NewGuard[In, Out any](client Client, cfg GuardConfig[In, Out]) (*Guard[In, Out], error) {
 	switch {
 	case cfg.Name == "" || cfg.Key == nil:
 		return nil, errors.New("guarding calls: a name and a key are wanted")

@@ -12,8 +12,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // MiddlewareConfig says how requests with an Idempotency-Key are answered.
@@ -87,7 +85,7 @@ func InDoubt(ctx context.Context) {
 // Idempotency-Replayed: true; with another payload (method, path, query or body) it is refused with 422, and with 409
 // while the first one is in progress. A request without a key goes through as it is. The answer is held back until the
 // key is settled, so that who has an answer always gets the same one again.
-func Middleware(client redis.UniversalClient, cfg MiddlewareConfig, next http.Handler) (http.Handler, error) {
+func Middleware(client Client, cfg MiddlewareConfig, next http.Handler) (http.Handler, error) {
 	if cfg.Scope == nil {
 		cfg.Scope = func(*http.Request) string { return "" }
 	}

@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"pusher/internal/push"
+)
+
+// maxTraceState bounds what is passed on of a trace's state, in bytes (W3C Trace Context asks for as many).
+const maxTraceState = 512
+
+// request is one request for events, read and checked.
+type request struct {
+	producer string
+	partial  bool
+	entries  []entry   // the good ones
+	refused  []refusal // the bad ones; none unless partial
+	digest   string    // SHA-256 of the body, hex
+}
+
+// entry is one good event.
+type entry struct {
+	index  int // in the request
+	record push.Record
+	event  *push.Event
+}
+
+// read takes, splits and checks the body. With a bad event in it, it fails unless partial results are asked for.
+func (g *Gateway) read(w http.ResponseWriter, r *http.Request) (*request, error) {
+	req := &request{producer: trailOf(r).producer, refused: []refusal{}}
+	switch partial := r.URL.Query()["partial"]; {
+	case len(partial) == 0 || len(partial) == 1 && partial[0] == "false":
+	case len(partial) == 1 && partial[0] == "true":
+		req.partial = true
+	default:
+		return nil, &failure{code: codeBadRequest, detail: "partial: true or false is wanted"}
+	}
+	mediaType, ok := contentType(r.Header.Get("Content-Type"))
+	if !ok {
+		return nil, &failure{code: codeMediaType}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.cfg.MaxBody))
+	if err != nil {
+		return nil, unread(err)
+	}
+	sum := sha256.Sum256(body)
+	req.digest = hex.EncodeToString(sum[:])
+	texts, err := split(body, mediaType)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(texts) == 0:
+		return nil, &failure{code: codeBadRequest, detail: "no event is in it"}
+	case len(texts) > g.cfg.MaxBatch:
+		return nil, &failure{code: codeTooLarge, detail: "at most " + strconv.Itoa(g.cfg.MaxBatch) + " events at once are taken"}
+	}
+	trailOf(r).events = len(texts)
+	g.check(req, texts, headers(r, mediaType))
+	g.cfg.Meter.Events(req.producer, arrivedInvalid, len(req.refused))
+	if len(req.refused) > 0 && !req.partial || len(req.entries) == 0 {
+		return nil, &failure{code: codeInvalid, faults: req.refused}
+	}
+	return req, nil
+}
+
+// unread says why a body could not be read.
+func unread(err error) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &failure{code: codeTooLarge}
+	}
+	return &failure{code: codeCut} // the connection broke, or was too slow
+}
+
+// check reads each text as the pusher will.
+func (g *Gateway) check(req *request, texts [][]byte, shared []push.Header) {
+	now := g.cfg.Now()
+	req.entries = make([]entry, 0, len(texts))
+	for i, text := range texts {
+		record := push.Record{Origin: push.Origin{Topic: g.cfg.Topic, Time: now}, Value: text, Headers: shared}
+		event, err := push.Admit(record, g.cfg.Rules)
+		if err != nil {
+			req.refused = append(req.refused, refuse(i, err))
+			continue
+		}
+		record.Key = []byte(event.BizID)
+		if event.TraceParent == "" {
+			record.Headers = without(shared, push.HeaderTraceParent, headerTraceState)
+		}
+		req.entries = append(req.entries, entry{i, record, event})
+	}
+}
+
+// headerTraceState goes with traceparent.
+const headerTraceState = "tracestate"
+
+// headers are what every record of a request carries: its trace, and what kind of CloudEvent it is.
+func headers(r *http.Request, mediaType string) []push.Header {
+	var list []push.Header
+	if trace := r.Header.Get(push.HeaderTraceParent); trace != "" {
+		list = append(list, push.Header{Key: push.HeaderTraceParent, Value: []byte(trace)})
+		if state := strings.Join(r.Header.Values(headerTraceState), ","); state != "" && len(state) <= maxTraceState {
+			list = append(list, push.Header{Key: headerTraceState, Value: []byte(state)})
+		}
+	}
+	if mediaType == typeCloud || mediaType == typeCloudBatch {
+		list = append(list, push.Header{Key: push.HeaderContentType, Value: []byte(typeCloud)})
+	}
+	return list
+}
+
+// without is the headers but those of the names.
+func without(list []push.Header, names ...string) []push.Header {
+	var kept []push.Header
+	for _, h := range list {
+		if h.Key != names[0] && h.Key != names[1] {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// write brings entries to Kafka, within the time for it.
+func (g *Gateway) write(ctx context.Context, entries []entry) []error {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.Timeout)
+	defer cancel()
+	records := make([]push.Record, len(entries))
+	for i, e := range entries {
+		records[i] = e.record
+	}
+	return g.writer.Each(ctx, records)
+}
