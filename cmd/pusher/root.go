@@ -19,6 +19,7 @@ func newRootCommand(w *cli.World) *cobra.Command {
 	return cli.Group(root,
 		newCheckCommand(w),
 		newDemoCommand(w),
+		newGatewayCommand(w),
 		newLogCommand(w),
 		newMigrateCommand(w),
 		newRunCommand(w),

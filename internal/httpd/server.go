@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -21,7 +22,9 @@ const (
 
 // Server is the HTTP door. Make it with New, hang pages on Mux, then Listen and Serve once each.
 type Server struct {
-	Mux *http.ServeMux
+	Mux   *http.ServeMux
+	TLS   *tls.Config   // nil: plain
+	Grace time.Duration // for requests under way when the server ends; 0: five seconds
 
 	listener net.Listener
 	atEnd    []func()
@@ -43,7 +46,7 @@ func (s *Server) Listen(ctx context.Context, addr string) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return fmt.Errorf("listening on http.addr %s: %w", addr, err)
+		return fmt.Errorf("listening on %s: %w", addr, err)
 	}
 	s.listener = listener
 	return nil
@@ -56,23 +59,33 @@ func (s *Server) AtEnd(do func()) { s.atEnd = append(s.atEnd, do) }
 // Addr is the address taken; of port 0, the one that was found.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Serve answers until ctx ends, then gives requests under way five seconds. It returns nil after such an end.
+// Serve answers until ctx ends, then gives requests under way the grace. It returns nil after such an end.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s.Mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: s.TLS,
 	}
 	for _, do := range s.atEnd {
 		server.RegisterOnShutdown(do)
 	}
 	ended := make(chan error, 1) // Serve waits for it below
-	go func() { ended <- server.Serve(s.listener) }()
+	go func() {
+		if s.TLS != nil {
+			ended <- server.ServeTLS(s.listener, "", "")
+			return
+		}
+		ended <- server.Serve(s.listener)
+	}()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serving %s: %w", s.Addr(), err)
 	case <-ctx.Done():
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	grace := s.Grace
+	if grace <= 0 {
+		grace = closeTimeout
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	err := server.Shutdown(closing)
 	if err != nil {

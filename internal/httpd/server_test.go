@@ -144,7 +144,7 @@ func TestAddressInUseIsNamed(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	err := New(http.NotFoundHandler(), nil).Listen(t.Context(), s.Addr())
-	if err == nil || !strings.Contains(err.Error(), "http.addr "+s.Addr()) {
+	if err == nil || !strings.Contains(err.Error(), "listening on "+s.Addr()) {
 		t.Errorf("got %v", err)
 	}
 }
