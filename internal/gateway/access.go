@@ -11,7 +11,7 @@ import (
 )
 
 // headerRequest carries the id of a request, ours or the producer's own.
-const headerRequest = "X-Request-Id"
+const headerRequest = "X-Request-ID"
 
 // maxRequestID bounds a producer's own id; a longer one is replaced.
 const maxRequestID = 64

@@ -169,7 +169,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsReason(t *testing.T) {
 		{"nowhere", "GET", "/v2/events", "", nil, "404 not_found"},
 	}
 	for _, tt := range tests {
-		if got := w.ask(t, tt.method, tt.path, tt.body, tt.headers...); got.says() != tt.says || got.RequestID != got.Response.Header.Get(headerRequest) {
+		if got := w.ask(t, tt.method, tt.path, tt.body, tt.headers...); got.says() != tt.says || got.RequestID != got.Header.Get(headerRequest) {
 			t.Errorf("%s: %s", tt.name, got.text)
 		}
 	}
@@ -208,7 +208,7 @@ func TestWhatKafkaSaysDecidesWhetherTheKeyStaysOpen(t *testing.T) {
 		body, key := array(events(10*i, 2)...), fmt.Sprint("k", i)
 		w.topic.failing(tt.fails)
 		got := w.post(t, body, dedup.HeaderKey, key)
-		if got.says() != tt.says || strings.HasPrefix(tt.says, "503") && got.Response.Header.Get("Retry-After") == "" {
+		if got.says() != tt.says || strings.HasPrefix(tt.says, "503") && got.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %s", tt.name, got.text)
 		}
 		w.topic.failing(nil)
@@ -278,7 +278,7 @@ func TestWhileARequestIsInProgressTheSameIsToldSo(t *testing.T) {
 		})
 		<-entered
 		w.topic.holding(nil, nil)
-		if got := w.post(t, event(1), headers...); got.says() != "409 in_progress" || got.Response.Header.Get("Retry-After") == "" {
+		if got := w.post(t, event(1), headers...); got.says() != "409 in_progress" || got.Header.Get("Retry-After") == "" {
 			t.Errorf("%v: %s", headers, got.text)
 		}
 		if len(headers) == 0 {

@@ -182,15 +182,21 @@ func (b *batch) answer(req *request, results []dedup.Result[accepted]) (a answer
 		}
 	}
 	a.Repeated += before
+	return a, a.Accepted == 0 && before > 0, none(a, unwritten)
+}
+
+// none says why a request is not accepted; nil where it is. Where some partitions are away, the events that are written
+// are remembered, and the others open.
+func none(a answer, unwritten error) error {
 	switch {
-	case unwritten != nil && a.Accepted > 0: // some partitions are away: those that are not remember their events
-		return a, false, &failure{code: codeUnknown, retry: retrySoon, err: unwritten}
+	case unwritten != nil && a.Accepted > 0:
+		return &failure{code: codeUnknown, retry: retrySoon, err: unwritten}
 	case unwritten != nil:
-		return a, false, unwritten
+		return unwritten
 	case a.Accepted+a.Repeated == 0 && len(a.Refused) > 0 && a.Refused[0].Reason != reasonBusy:
-		return a, false, &failure{code: codeTooLarge, faults: a.Refused}
+		return &failure{code: codeTooLarge, faults: a.Refused}
 	}
-	return a, a.Accepted == 0 && before > 0, nil
+	return nil
 }
 
 // asBefore is the first answer again, where all events were accepted by this very request.

@@ -105,7 +105,7 @@ func headers(r *http.Request, mediaType string) []push.Header {
 	var list []push.Header
 	if trace := r.Header.Get(push.HeaderTraceParent); trace != "" {
 		list = append(list, push.Header{Key: push.HeaderTraceParent, Value: []byte(trace)})
-		if state := strings.Join(r.Header.Values(headerTraceState), ","); state != "" && len(state) <= maxTraceState {
+		if state := strings.Join(r.Header.Values("Tracestate"), ","); state != "" && len(state) <= maxTraceState {
 			list = append(list, push.Header{Key: headerTraceState, Value: []byte(state)})
 		}
 	}
