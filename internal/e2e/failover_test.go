@@ -126,6 +126,39 @@ func TestFailover_RefusedArriveByTheNextInDoubtNever(t *testing.T) {
 	}
 }
 
+// TestFailover_HangingOrCuttingProvider: Aliyun answers nobody any more; in one case it takes everything all the same. What it
+// was asked to send stays its own, in doubt until it tells; once its breaker is open the rest goes to Tencent. The first
+// requests fail together: enough for the breaker to conclude from.
+func TestFailover_HangingOrCuttingProvider(t *testing.T) {
+	t.Parallel()
+	for kind, taken := range map[provider.Kind]push.Status{provider.Stall: push.Unknown, provider.AcceptThenCut: push.Sent} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			s := newSystem(t, 2)
+			byBoth(s)
+			s.faults(provider.Fault{Provider: provider.Aliyun, Kind: kind})
+			s.run()
+			const n = 200
+			for i := range n {
+				s.write(event(i, `"actions":["sms"],`))
+			}
+			s.over(n)
+			count := map[string]int{}
+			for _, r := range s.refereed(n) {
+				count[r.Status+" "+r.Provider]++
+			}
+			t.Logf("%v", count)
+			own, next := count[string(taken)+" aliyun"], count["sent tencent"]
+			if own == 0 || next == 0 || own+next != n {
+				t.Errorf("%v: want aliyun's %s, and all others sent by tencent", count, taken)
+			}
+			if asked := s.sandbox.Requests(provider.Tencent, provider.CallSend); asked != next {
+				t.Errorf("%d requests at tencent for %d messages", asked, next)
+			}
+		})
+	}
+}
+
 // TestFailover_EachRefusalOfTheFirstOnesOwn: whatever it is that Aliyun does not want, Tencent sends it in the same turn; what
 // concerns the recipient or the message is nobody else's.
 func TestFailover_EachRefusalOfTheFirstOnesOwn(t *testing.T) {
