@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"pusher/internal/assemble"
@@ -16,6 +17,7 @@ import (
 	"pusher/internal/compensate"
 	"pusher/internal/config"
 	"pusher/internal/telemetry"
+	"pusher/internal/tracing"
 )
 
 // flags are the compensator's.
@@ -62,7 +64,16 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 	if err != nil {
 		return err
 	}
-	once, err := passes(c, f)
+	traces, err := assemble.Traces(ctx, c, log, "compensator", cli.Version())
+	if err != nil {
+		return err
+	}
+	var tracer compensate.Tracer
+	if traces != nil {
+		tracer = traces
+		defer func() { exported(ctx, traces, log) }()
+	}
+	once, err := passes(c, f, tracer)
 	if err != nil {
 		return err
 	}
@@ -82,8 +93,8 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 }
 
 // passes is how one pass is made: with its metrics written where they are wanted. A dry run counts for nothing.
-func passes(c *config.Config, f flags) (func(context.Context) (compensate.Summary, error), error) {
-	once := func(ctx context.Context) (compensate.Summary, error) { return assemble.Pass(ctx, c, f.dryRun) }
+func passes(c *config.Config, f flags, tracer compensate.Tracer) (func(context.Context) (compensate.Summary, error), error) {
+	once := func(ctx context.Context) (compensate.Summary, error) { return assemble.Pass(ctx, c, f.dryRun, tracer) }
 	path := cmp.Or(f.textfile, c.Telemetry.Textfile)
 	switch {
 	case path == "" || f.dryRun:
@@ -98,6 +109,15 @@ func passes(c *config.Config, f flags) (func(context.Context) (compensate.Summar
 			Tally: sum.Tally, Began: began, Ended: time.Now(), Completed: err == nil, Unfinished: sum.Unfinished,
 		}))
 	}, nil
+}
+
+// exported gives the spans that are left a moment; a collector that is away must fail no pass.
+func exported(ctx context.Context, traces *tracing.Traces, log zerolog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := traces.Close(ctx); err != nil {
+		log.Warn().Err(err).Msg("spans are not taken by the collector, and lost")
+	}
 }
 
 // redisAway says why keys were not compared: the pass completed all the same.

@@ -29,7 +29,7 @@ func (p *Pusher) deliverer(client redis.UniversalClient, log *store.Store) (*del
 		KeyCall: keyCalls * c.Redis.Timeout, Spare: spareRedis(c),
 		Backoff: c.Backoff(), InlineRetries: c.Retry.Inline, Channels: channels,
 		PhoneRegion: c.Phone.Region, HashKey: []byte(c.Privacy.HashKey.Reveal()), Worker: workerName(),
-		Meter: p.metrics, Log: p.log, Now: time.Now,
+		Meter: p.metrics, Tracer: p.tracer, Log: p.log, Now: time.Now,
 	}, keys, log, log), nil
 }
 

@@ -24,8 +24,8 @@ const (
 )
 
 // Pass opens what a pass needs, runs it and closes it again: in a loop, too, nothing is kept from one to the next that
-// could have gone bad in between. It touches no row unless Kafka can take what it would publish.
-func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Summary, err error) {
+// could have gone bad in between. Where tracer is nil nobody looks. It touches no row unless Kafka can take what it would publish.
+func Pass(ctx context.Context, c *config.Config, dryRun bool, tracer compensate.Tracer) (sum compensate.Summary, err error) {
 	sum.DryRun = dryRun
 	log, err := migrated(ctx, c, "compensator")
 	if err != nil {
@@ -49,7 +49,7 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool) (sum compensate.Su
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
 		Batch: passBatch, Budget: passBudget, KeepUnmatched: c.Receipts.KeepUnmatched, Call: passCall, Now: time.Now,
-		Window: windows(c),
+		Window: windows(c), Tracer: tracer,
 	}
 	if dryRun {
 		return compensate.New(cfg, ports).DryRun(ctx)

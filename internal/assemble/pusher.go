@@ -36,6 +36,7 @@ type Pusher struct {
 	http    *httpd.Server
 	ready   *readiness
 	closers closers
+	tracer  deliver.Tracer // nil: nobody looks
 
 	instance string // names this process where it shares a rate
 	lanes    []*channels.Lane
@@ -125,6 +126,9 @@ func afterwards(ctx context.Context, grace time.Duration) (graced context.Contex
 
 // connect waits for the services, however long they take.
 func (p *Pusher) connect(ctx context.Context) (redis.UniversalClient, *store.Store, error) {
+	if err := p.trace(ctx); err != nil {
+		return nil, nil, err
+	}
 	client, err := p.redis(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -80,9 +80,13 @@ func (t *turn) poke(ctx context.Context, pokes []push.Poke) error {
 	if err := fault.At(fault.BeforePublish); err != nil {
 		return err
 	}
+	began := t.Now()
 	done, err := write(ctx, t.Publisher, pokes, func(p push.Poke) (push.Record, error) {
 		return p.Record(t.RetryTopic)
 	})
+	if t.Tracer != nil {
+		t.Tracer.Published(chosen(pokes, done), began)
+	}
 	if lost := fault.At(fault.AfterPublish); lost != nil {
 		return errors.Join(err, lost)
 	}

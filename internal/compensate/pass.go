@@ -12,7 +12,7 @@ import (
 	"pusher/internal/push"
 )
 
-// Config is what a pass needs to know; every field is required.
+// Config is what a pass needs to know; every field is required unless it says otherwise.
 type Config struct {
 	Policy          push.Policy
 	RetryTopic      string
@@ -22,6 +22,7 @@ type Config struct {
 	KeepUnmatched   time.Duration                     // a receipt without delivery is deleted after this long
 	Call            time.Duration                     // the longest that writing one batch to Kafka may take
 	Window          func(push.Identity) time.Duration // how long a delivery's key lives
+	Tracer          Tracer                            // nil: nobody looks
 	Now             func() time.Time                  // measures the budget only: row times are PostgreSQL's
 }
 

@@ -85,6 +85,11 @@ type Hints interface {
 	Hint(ctx context.Context, hints []push.Hint) error
 }
 
+// Tracer shows the retry messages that were written: each is a step in the trace of its event.
+type Tracer interface {
+	Published(pokes []push.Poke, began time.Time)
+}
+
 // Asker asks a provider what became of a send whose outcome is unknown. Not found proves nothing.
 type Asker interface {
 	Find(ctx context.Context, q push.Question) (push.Finding, error)

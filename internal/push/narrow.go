@@ -93,7 +93,7 @@ func (p Poke) record(topic string, value []byte) Record {
 			header(HeaderDedupID, p.DedupID),
 		},
 	}
-	if trace := p.traceParent(); trace != "" {
+	if trace := p.TraceParent(); trace != "" {
 		record.Headers = append(record.Headers, header(HeaderTraceParent, trace))
 	}
 	return record

@@ -32,9 +32,9 @@ func (e *Event) TraceID() string {
 	return strings.Split(e.TraceParent, "-")[1]
 }
 
-// traceParent continues the poke's trace. The row keeps no span, so one that is stable for the attempt stands for
+// TraceParent continues the poke's trace. The row keeps no span, so one that is stable for the attempt stands for
 // the parent; a retry is worth recording, hence the sampled flag.
-func (p Poke) traceParent() string {
+func (p Poke) TraceParent() string {
 	sum := sha256.Sum256([]byte(p.Reference(p.Round) + "#" + strconv.Itoa(p.Attempt)))
 	return traceParent("00-" + p.TraceID + "-" + hex.EncodeToString(sum[:8]) + "-01")
 }
