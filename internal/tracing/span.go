@@ -25,8 +25,8 @@ func (s span) Part(stage string) deliver.Span {
 	if stage == "send" {
 		kind = trace.SpanKindClient
 	}
-	ctx, own := s.traces.tracer.Start(s.ctx, "push."+stage, trace.WithSpanKind(kind))
-	return span{s.traces, ctx, own}
+	ctx, own := s.traces.tracer.Start(s.ctx, "push."+stage, trace.WithSpanKind(kind)) //nolint:spancheck // its own End ends it
+	return span{s.traces, ctx, own} //nolint:spancheck // likewise
 }
 
 // End says what came of it. An error is named by its type only: its words may quote what is personal.

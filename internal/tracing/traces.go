@@ -74,9 +74,10 @@ func (t *Traces) Batch(stage string, of []deliver.Span) deliver.Span {
 			links = append(links, trace.Link{SpanContext: s.own.SpanContext()})
 		}
 	}
+	//nolint:spancheck // its own End ends it
 	ctx, s := t.tracer.Start(context.Background(), "batch "+stage, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithLinks(links...), trace.WithAttributes(attribute.Int("push.batch.size", len(of))))
-	return span{t, ctx, s}
+	return span{t, ctx, s} //nolint:spancheck // likewise
 }
 
 // Published makes the span of each retry message: in the trace of its event, under the id that its header names.
