@@ -33,6 +33,7 @@ type Console struct {
 	assets  assets
 	live    *live
 	tries   ration
+	figures counted
 }
 
 // New reads what is embedded. source is asked for each page, and says why there is none yet. The error is ErrOff

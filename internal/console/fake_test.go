@@ -40,6 +40,7 @@ type memory struct {
 	counts   []push.Count
 	waiting  push.Waiting
 	away     error // what every call answers, when set
+	counted  int   // calls of Waiting
 	looks    int   // calls of Changes
 }
 
@@ -172,6 +173,7 @@ func (m *memory) Changes(_ context.Context, _ push.Filter, at time.Time, id int6
 func (m *memory) Waiting(context.Context) (push.Waiting, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.counted++
 	return m.waiting, m.away
 }
 

@@ -2,13 +2,10 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"net/http"
 	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"pusher/internal/push"
 )
@@ -46,13 +43,6 @@ type summary struct {
 	Errors []errorLine
 }
 
-// figures are what the first page is made of.
-type figures struct {
-	waiting push.Waiting
-	hours   []push.Hour
-	counts  []push.Count
-}
-
 // overview is the first page: what stands now, and how the channels did.
 func (c *Console) overview(w http.ResponseWriter, r *http.Request, v *visit) error {
 	chosen := r.URL.Query().Get("range")
@@ -60,7 +50,7 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request, v *visit) err
 		chosen = "24h"
 	}
 	first := v.now.Truncate(time.Hour).Add(time.Hour - spanOf(chosen))
-	f, err := v.figures(r.Context(), first)
+	f, err := c.figures.of(r.Context(), v, first)
 	if err != nil {
 		return err
 	}
@@ -68,15 +58,6 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request, v *visit) err
 		Tiles: v.tiles(f.waiting), Ranges: choices([]string{"24h", "7d"}, chosen), Charts: v.charts(f.hours, first),
 		Errors: v.errors(f.counts),
 	})
-}
-
-// figures asks for all of them at once.
-func (v *visit) figures(ctx context.Context, since time.Time) (f figures, err error) {
-	asked, ctx := errgroup.WithContext(ctx)
-	asked.Go(func() (err error) { f.waiting, err = v.from.Figures.Waiting(ctx); return err })
-	asked.Go(func() (err error) { f.hours, err = v.from.Figures.Hourly(ctx, since, time.Time{}); return err })
-	asked.Go(func() (err error) { f.counts, err = v.from.Figures.Stats(ctx, since, time.Time{}); return err })
-	return f, asked.Wait()
 }
 
 // tiles are what waits or is in doubt, each leading to its list.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -212,5 +213,28 @@ func TestEventKeepsItsNumbersAndItsText(t *testing.T) {
 		if got := indented(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
+	}
+}
+
+func TestManyReadersAreCountedForAsOne(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	now := time.Now().Truncate(time.Hour)
+	h := open(t, func(c *Config) { c.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now } })
+	v := h.signedIn(t, viewerToken)
+	counted := func() int { h.memory.mu.Lock(); defer h.memory.mu.Unlock(); return h.memory.counted }
+	for range 5 {
+		v.get("/console/")
+	}
+	if n := counted(); n != 1 {
+		t.Errorf("counted %d times for five readers", n)
+	}
+	v.get("/console/?range=7d")
+	mu.Lock()
+	now = now.Add(keepFigures)
+	mu.Unlock()
+	v.get("/console/")
+	if n := counted(); n != 3 {
+		t.Errorf("counted %d times, want once more for the week, and once more later", n)
 	}
 }
