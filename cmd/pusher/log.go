@@ -19,7 +19,7 @@ import (
 func newLogCommand(w *cli.World) *cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "The push log, for operators"}
 	return cli.Group(group, newLogListCommand(w), newLogShowCommand(w), newLogStatsCommand(w), newLogFollowCommand(w),
-		newLogRequeueCommand(w), newLogResolveCommand(w), newLogExportCommand(w))
+		newLogRequeueCommand(w), newLogResolveCommand(w), newLogExportCommand(w), newLogAuditCommand(w))
 }
 
 // withStore runs a command on the open push log.

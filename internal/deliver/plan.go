@@ -98,3 +98,9 @@ func version(v string) string {
 	}
 	return v
 }
+
+// Expected are the deliveries that a record asks for by these pushes, as Handle would plan them; the error is Handle's.
+// An audit compares them with the rows.
+func Expected(pushes map[string]Push, retryTopic string, window time.Duration, r push.Record) ([]*push.Delivery, error) {
+	return (&Deliverer{cfg: Config{Pushes: pushes, RetryTopic: retryTopic, Window: window}}).plan(r)
+}

@@ -60,31 +60,58 @@ func days(intent time.Time) []string {
 	return list
 }
 
-func (s *Sender) findOn(ctx context.Context, day, phone, reference string) (bool, error) {
+func (s *Sender) findOn(ctx context.Context, day, phone, reference string) (found bool, err error) {
+	err = s.listed(ctx, day, phone, func(outID string) (goOn bool) {
+		found = outID == reference
+		return !found
+	})
+	return found, err
+}
+
+// Count asks how many messages Aliyun took under the delivery's reference, on the days that q's intent may be listed
+// under: more than one is one too many. What was taken a moment ago may not be listed yet.
+func (s *Sender) Count(ctx context.Context, q push.Question) (n int, err error) {
+	reference := q.Reference(q.Round)
+	for _, day := range days(q.IntentAt) {
+		err := s.listed(ctx, day, wirePhone(q.Phone), func(outID string) (goOn bool) {
+			if outID == reference {
+				n++
+			}
+			return true
+		})
+		if err != nil {
+			return 0, s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
+		}
+	}
+	return n, nil
+}
+
+// listed hands the OutId of each message to a number on a day to each, until that has seen enough.
+func (s *Sender) listed(ctx context.Context, day, phone string, each func(outID string) (goOn bool)) error {
 	for page := 1; page <= maxPages; page++ {
 		if err := s.questions.Wait(ctx); err != nil {
-			return false, fmt.Errorf("waiting for a turn to ask: %w", err)
+			return fmt.Errorf("waiting for a turn to ask: %w", err)
 		}
 		text, err := s.call(ctx, "QuerySendDetails", map[string]string{
 			"PhoneNumber": phone, "SendDate": day,
 			"PageSize": strconv.Itoa(pageSize), "CurrentPage": strconv.Itoa(page),
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 		var answer details
 		if err := json.Unmarshal(text, &answer); err != nil {
-			return false, fmt.Errorf("reading the send details: %w", err)
+			return fmt.Errorf("reading the send details: %w", err)
 		}
 		for _, row := range answer.List.Rows {
-			if row.OutID == reference {
-				return true, nil
+			if !each(row.OutID) {
+				return nil
 			}
 		}
 		total, _ := answer.TotalCount.Int64() // unreadable: the page that is empty ends it
 		if len(answer.List.Rows) == 0 || total > 0 && int64(page*pageSize) >= total {
-			return false, nil
+			return nil
 		}
 	}
-	return false, nil
+	return nil
 }

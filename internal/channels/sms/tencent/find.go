@@ -32,26 +32,53 @@ func (s *Sender) Find(ctx context.Context, q push.Question) (push.Finding, error
 	return finding, s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
 }
 
-func (s *Sender) find(ctx context.Context, q push.Question) (push.Finding, error) {
+// Count asks how many messages Tencent reports under the delivery's reference: more than one is one too many; none
+// proves nothing.
+func (s *Sender) Count(ctx context.Context, q push.Question) (int, error) {
+	ctx, cancel := channels.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	rows, err := s.reports(ctx, q)
+	if err != nil {
+		return 0, s.secrets(push.Message{Recipient: q.Phone}).Failure(err)
+	}
+	serials := make(map[string]bool) // one message of several parts has as many rows
+	for _, row := range rows {
+		if row != nil && text(row.SessionContext) == q.Reference(q.Round) {
+			serials[text(row.SerialNo)] = true
+		}
+	}
+	return len(serials), nil
+}
+
+// reports are the carriers' reports to q's number.
+func (s *Sender) reports(ctx context.Context, q push.Question) ([]*sms.PullSmsSendStatus, error) {
 	if err := s.turn(ctx); err != nil {
-		return push.Finding{}, fmt.Errorf("waiting for a turn to ask: %w", err)
+		return nil, fmt.Errorf("waiting for a turn to ask: %w", err)
 	}
 	ctx, status := keepStatus(ctx)
 	answer, err := s.client.PullSmsSendStatusByPhoneNumberWithContext(ctx, s.pull(q))
 	if err != nil {
-		return push.Finding{}, s.failure(err, *status)
+		return nil, s.failure(err, *status)
 	}
 	if answer.Response == nil {
-		return push.Finding{}, channels.Uncoded(*status)
+		return nil, channels.Uncoded(*status)
+	}
+	return answer.Response.PullSmsSendStatusSet, nil
+}
+
+func (s *Sender) find(ctx context.Context, q push.Question) (push.Finding, error) {
+	rows, err := s.reports(ctx, q)
+	if err != nil {
+		return push.Finding{}, err
 	}
 	reference := q.Reference(q.Round)
-	for _, row := range answer.Response.PullSmsSendStatusSet {
+	for _, row := range rows {
 		if row != nil && text(row.SessionContext) == reference {
 			return push.Finding{Found: true, MessageID: text(row.SerialNo)}, nil
 		}
 	}
 	secrets := s.secrets(push.Message{Recipient: q.Phone})
-	return push.Finding{Hint: hint(answer.Response.PullSmsSendStatusSet, secrets)}, nil
+	return push.Finding{Hint: hint(rows, secrets)}, nil
 }
 
 // turn waits for a turn to ask, of this process's own and of all.
