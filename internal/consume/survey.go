@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/segmentio/kafka-go"
 
 	"pusher/internal/push"
@@ -15,6 +16,9 @@ import (
 // surveyWait is how long a survey waits for a record that offsets promise: transaction markers and compaction leave
 // offsets without any.
 const surveyWait = 5 * time.Second
+
+// coordinatorTries is how often a group's coordinator is looked for; a first try may find one that is not it yet.
+const coordinatorTries = 6
 
 // Survey looks at topics and at a group's offsets without joining the group, and changes nothing.
 type Survey struct {
@@ -76,22 +80,42 @@ func (s *Survey) Parts(ctx context.Context, topic string, from, to time.Time) ([
 	if err != nil {
 		return nil, err
 	}
-	answer, err := s.client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: s.group, Topics: map[string][]int{topic: ids}})
-	if err == nil {
-		err = answer.Error
-	}
+	committed, err := s.committed(ctx, topic, ids)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the offsets of group %s: %w", s.group, err)
+		return nil, err
 	}
 	parts := make([]push.Part, len(ids))
 	for _, id := range ids {
 		parts[id] = push.Part{Topic: topic, Partition: id, Committed: -1, End: end[id].LastOffset}
 		parts[id].From, parts[id].To = orEnd(first[id], end[id].LastOffset), orEnd(last[id], end[id].LastOffset)
 	}
-	for _, p := range answer.Topics[topic] {
+	for _, p := range committed {
 		parts[p.Partition].Committed = p.CommittedOffset
 	}
 	return parts, nil
+}
+
+// committed asks for the group's offsets, again while its coordinator is moving.
+func (s *Survey) committed(ctx context.Context, topic string, ids []int) ([]kafka.OffsetFetchPartition, error) {
+	asked := &kafka.OffsetFetchRequest{GroupID: s.group, Topics: map[string][]int{topic: ids}}
+	found, err := backoff.Retry(ctx, func() ([]kafka.OffsetFetchPartition, error) {
+		answer, err := s.client.OffsetFetch(ctx, asked)
+		if err == nil {
+			err = answer.Error
+		}
+		var refused kafka.Error
+		switch {
+		case err == nil:
+			return answer.Topics[topic], nil
+		case errors.As(err, &refused) && !refused.Temporary():
+			return nil, backoff.Permanent(err)
+		}
+		return nil, err
+	}, backoff.WithMaxTries(coordinatorTries))
+	if err != nil {
+		return nil, fmt.Errorf("asking for the offsets of group %s: %w", s.group, err)
+	}
+	return found, nil
 }
 
 // at asks each partition for its first offset at or after t; -1 where there is none.
