@@ -87,6 +87,18 @@ func TestListIsLiveAndFollowsTheKeys(t *testing.T) {
 	b.Clean()
 }
 
+func TestListThatFindsNothingAtOnceLooksFurtherByItself(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	play(h.memory)
+	h.memory.blind = 10200
+	b := browser.Open(t, h.URL)
+	signInHere(b, viewerToken)
+	b.Go("/console/deliveries?status=sent")
+	b.See("older ones", `Number(document.querySelector("#live tr[data-id]")?.dataset.id) < 10200`)
+	b.Clean()
+}
+
 func TestHostileTextDoesNothingInABrowser(t *testing.T) {
 	t.Parallel()
 	h := open(t)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	listed  = 50                     // a screenful
-	lookFor = 900 * time.Millisecond // in further steps, for a filter that no index serves: then the page says how to go on
+	listed  = 50                    // a screenful
+	lookFor = 50 * time.Millisecond // in further steps, for a filter that no index serves: then the page goes on by itself
 )
 
 // choice is one of several in a form.
