@@ -8,6 +8,7 @@ FUZZTIME      ?= 20s
 CHAOS_FOR     ?= 10m
 RESTART_FOR   ?= 2m
 SEED          ?= 0
+BENCH         ?=
 WALKS         ?= 100
 LINT_VERSION  := v2.15.0
 KAFKA_VERSION := 4.1.2
@@ -15,7 +16,7 @@ KAFKA_VERSION := 4.1.2
 export TESTBED_KAFKA_HOME ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pusher/kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race long check lint fmt vet fuzz model generate demo chaos crash-matrix rolling-restart up down kafka-jars clean
+.PHONY: help build test race long check lint fmt vet fuzz model generate demo bench chaos crash-matrix rolling-restart up down kafka-jars clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +60,10 @@ generate: ## generated files
 
 demo: ## the whole system in one process, with a summary at the end
 	$(GO) run ./cmd/pusher demo --exit
+
+bench: kafka-jars ## figures on real services, as a table and a chart into docs/ (BENCH=immediate,slow,... narrows it, and writes nothing)
+	$(GO) build -o bin/bench ./internal/bench/cmd/bench
+	bin/bench $(if $(BENCH),--only '$(BENCH)',--out docs/bench.md)
 
 chaos: build kafka-jars ## the programs on real services under random faults for CHAOS_FOR; SEED repeats a run
 	$(GO) run ./internal/chaos/cmd/chaos --for $(CHAOS_FOR) --seed $(SEED)

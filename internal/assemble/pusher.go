@@ -40,6 +40,7 @@ type Pusher struct {
 
 	instance string // names this process where it shares a rate
 	lanes    []*channels.Lane
+	instead  map[push.Action]channels.Sender // of providers, see Replace
 }
 
 // NewPusher takes http.addr and builds what needs no service; version is shown in the metrics. An error is a
@@ -59,6 +60,15 @@ func NewPusher(ctx context.Context, c *config.Config, log zerolog.Logger, versio
 		return nil, err
 	}
 	return p, nil
+}
+
+// Replace lets s send on a channel instead of its configured provider, in a lane like its. It is called before Run, by
+// who measures what all but the provider takes.
+func (p *Pusher) Replace(a push.Action, s channels.Sender) {
+	if p.instead == nil {
+		p.instead = map[push.Action]channels.Sender{}
+	}
+	p.instead[a] = s
 }
 
 // Addr is where /healthz, /readyz, /metrics and /console/ are.

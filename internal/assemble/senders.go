@@ -40,6 +40,9 @@ func (p *Pusher) channels(client redis.UniversalClient) (map[push.Action]deliver
 
 // senders makes the senders of one channel, in order of preference.
 func (p *Pusher) senders(action push.Action, client redis.UniversalClient) ([]deliver.Sender, error) {
+	if s := p.instead[action]; s != nil {
+		return []deliver.Sender{p.lane(s, client, "", 0)}, nil
+	}
 	switch action {
 	case push.Notify:
 		inbox, err := Notify(p.cfg)

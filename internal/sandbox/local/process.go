@@ -57,6 +57,9 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 // Err is how the child ended: nil for exit code 0. It may be asked once Ended has closed.
 func (p *Process) Err() error { return p.err }
 
+// PID is the child's process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Signal sends a signal to the child; one that has ended gets none.
 func (p *Process) Signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signal) }
 

@@ -81,6 +81,16 @@ func awaitReady(ctx context.Context, proc *Process, ready func(context.Context) 
 	}
 }
 
+// PID is the server's process id; 0 while it is stopped.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return 0
+	}
+	return s.proc.PID()
+}
+
 // Stop shuts the server down in its own way, within stopTimeout, and keeps its data for the next Start.
 func (s *Server) Stop() error { return s.end(s.stop) }
 
