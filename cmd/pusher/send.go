@@ -26,6 +26,7 @@ const sendBatch = 500
 // newSendCommand is `pusher send`. All or nothing: a file that is sent half cannot be sent again after it was mended.
 func newSendCommand(w *cli.World) *cobra.Command {
 	var dry, show bool
+	var via door
 	cmd := &cobra.Command{
 		Use:   "send [FILE]",
 		Short: "Validate events (JSON lines, from FILE or stdin) and write them to the topic",
@@ -41,16 +42,18 @@ func newSendCommand(w *cli.World) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), w, c, append(args, stdinName)[0], dry, show)
+			return send(cmd.Context(), w, c, append(args, stdinName)[0], sending{dry, show, via})
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "validate only, write nothing")
 	cmd.Flags().BoolVar(&show, "preview", false, "show what each channel would say, in JSON lines, and write nothing")
+	cmd.Flags().StringVar(&via.url, "via", "", "send through the gateway at this URL, not to the topic; asks again until it is accepted, once")
+	cmd.Flags().StringVar(&via.credential, "credential-file", "", "with --via: file with the producer's credential [$"+credentialVariable+"]")
 	return cmd
 }
 
 // send reads, checks and writes the events of one file.
-func send(ctx context.Context, w *cli.World, c *config.Config, name string, dry, show bool) error {
+func send(ctx context.Context, w *cli.World, c *config.Config, name string, how sending) error {
 	input, closeInput, err := openInput(w, name)
 	if err != nil {
 		return err
@@ -69,11 +72,14 @@ func send(ctx context.Context, w *cli.World, c *config.Config, name string, dry,
 	switch {
 	case bad > 0:
 		return fmt.Errorf("bad events: %d of %d; nothing is written", bad, bad+len(records))
-	case show:
+	case how.show:
 		return preview(w, c, records)
-	case dry:
+	case how.dry:
 		_, err = fmt.Fprintf(w.Stdout, "valid events: %d; nothing is written\n", len(records))
 		return err
+	}
+	if how.via.url != "" {
+		return how.via.send(ctx, w, records)
 	}
 	return publish(ctx, w, c, records)
 }
