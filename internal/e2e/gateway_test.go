@@ -114,5 +114,8 @@ func TestImpatientClientsAtAGatewayThatIsKilled(t *testing.T) {
 	if n := in.number(`SELECT count(*) FROM inbox_message`); n != clients*each {
 		t.Errorf("%d in-app messages", n)
 	}
-	door.retire()
+	door.Signal(syscall.SIGTERM)
+	if code := door.code(); code != 0 {
+		t.Errorf("the gateway ended with %d", code)
+	}
 }
