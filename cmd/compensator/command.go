@@ -73,6 +73,7 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 		tracer = traces
 		defer func() { exported(ctx, traces, log) }()
 	}
+	log = telemetry.Repeats(log)
 	once, err := passes(c, f, tracer)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"pusher/internal/dedup"
 	"pusher/internal/deliver"
 	"pusher/internal/store"
+	"pusher/internal/telemetry"
 )
 
 // keyCalls is how many replies of Redis, each at its slowest, a batch of claims waits for: the first and one retry.
@@ -29,7 +30,7 @@ func (p *Pusher) deliverer(client redis.UniversalClient, log *store.Store) (*del
 		KeyCall: keyCalls * c.Redis.Timeout, Spare: spareRedis(c),
 		Backoff: c.Backoff(), InlineRetries: c.Retry.Inline, Channels: channels,
 		PhoneRegion: c.Phone.Region, HashKey: []byte(c.Privacy.HashKey.Reveal()), Worker: workerName(),
-		Meter: p.metrics, Tracer: p.tracer, Log: p.log, Now: time.Now,
+		Meter: p.metrics, Tracer: p.tracer, Log: telemetry.Repeats(p.log), Now: time.Now,
 	}, keys, log, log), nil
 }
 

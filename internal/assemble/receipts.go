@@ -7,6 +7,7 @@ import (
 	"pusher/internal/push"
 	"pusher/internal/receipts"
 	"pusher/internal/store"
+	"pusher/internal/telemetry"
 )
 
 // receipts hangs the providers' doors. They are there from the first moment on: before the push log is, a provider is
@@ -20,7 +21,7 @@ func (p *Pusher) receipts() error {
 			Token: r.WeChat.Token.Reveal(), AESKey: r.WeChat.EncodingAESKey.Reveal(), AppID: p.cfg.Channels.WeChat.AppID,
 		},
 		Region: p.cfg.Phone.Region, HashKey: []byte(p.cfg.Privacy.HashKey.Reveal()),
-		Log: p.log, Meter: p.metrics, Now: time.Now,
+		Log: telemetry.Repeats(p.log), Meter: p.metrics, Now: time.Now,
 	}, lateLog{p.ready})
 	if err != nil {
 		return err

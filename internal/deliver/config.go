@@ -31,8 +31,8 @@ type Config struct {
 	Worker      string // host and process, for operators
 
 	Meter  Meter
-	Tracer Tracer // nil: nobody looks
-	Log    zerolog.Logger
+	Tracer Tracer           // nil: nobody looks
+	Log    zerolog.Logger   // keeps back what every delivery says while a dependency is away
 	Now    func() time.Time // time.Now outside tests: must carry the monotonic clock
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
 
 	"pusher/internal/fault"
@@ -17,12 +16,6 @@ import (
 
 // batchMost bounds one batch at Redis or PostgreSQL.
 const batchMost = 300
-
-// A dependency that is away is told of a few times each period, not once a delivery.
-const (
-	troubleBurst = 3
-	troubleEvery = 5 * time.Second
-)
 
 // errOver is the cause of everything cut off after the grace period.
 var errOver = errors.New("the grace period is over")
@@ -50,8 +43,7 @@ type Deliverer struct {
 	shares   map[push.Action]*share
 	spare    *spare // nil: what Redis does not answer waits
 
-	alarms   alarms
-	repeated zerolog.Logger // what a dependency that is away makes every delivery say: the first few each while
+	alarms alarms
 
 	life  context.Context //nolint:containedctx // the process's own life: SIGTERM must not end a write that matters
 	end   context.CancelCauseFunc
@@ -97,7 +89,6 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 		open:     open,
 		shut:     shut,
 		halt:     make(chan struct{}),
-		repeated: cfg.Log.Sample(&zerolog.BurstSampler{Burst: troubleBurst, Period: troubleEvery}),
 	}
 	d.watchdog = &watchdog{
 		keys: keys, rows: results, third: cfg.Lease / 3, now: cfg.Now, holds: make(map[*hold]struct{}),

@@ -61,6 +61,13 @@ func (t *turn) stopped(r push.Result) {
 		Str("words", r.Message).Msg("stopped until somebody acts: what waits is kept and tried again by itself")
 }
 
+// tookOver notes an attempt taken over from an owner whose lease was over (rule I6).
+func (t *turn) tookOver(row push.Row) {
+	t.d.cfg.Meter.Takeover(t.del.Action)
+	t.d.cfg.Log.Info().EmbedObject(t).Int("round", row.Round).Int("attempt", row.Attempt).
+		Msg("taken over from an owner whose lease was over")
+}
+
 // gaveBack notes an intent undone before anything left.
 func (t *turn) gaveBack(row push.Row) {
 	t.d.cfg.Log.Info().EmbedObject(t).Int("round", row.Round).Int("attempt", row.Attempt).
@@ -72,7 +79,7 @@ func (t *turn) trouble(err error, doing string) {
 	if err == nil || errors.Is(err, errOver) || errors.Is(err, context.Canceled) {
 		return
 	}
-	t.d.repeated.WithLevel(zerolog.WarnLevel).EmbedObject(t).Err(err).Str("doing", doing).Msg("dependency away, trying again")
+	t.d.cfg.Log.Warn().EmbedObject(t).Err(err).Str("doing", doing).Msg("dependency away, trying again")
 }
 
 // redisTurned tells once that Redis went away, and once that it is back.

@@ -106,7 +106,7 @@ func (t *turn) run(ctx context.Context) ending {
 		return t.notMine(row)
 	}
 	if t.del.Retry == nil && row.Attempt > 1 {
-		t.d.cfg.Meter.Takeover(t.del.Action)
+		t.tookOver(row)
 	}
 	return t.finish(t.send(row))
 }

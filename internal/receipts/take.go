@@ -84,6 +84,8 @@ func (d *Doors) match(ctx context.Context, ids []int64) (found int, err error) {
 		matched, looked, err := d.log.MatchReceipts(ctx, len(ids), ids)
 		for _, m := range matched {
 			d.cfg.Meter.Matched(m)
+			d.cfg.Log.Info().Str("provider", m.Provider).Int64("delivery", m.DeliveryID).Str("report", string(m.Report)).
+				Str("effect", string(m.Effect)).Str("code", m.Code).Msg("receipt matched")
 		}
 		found += len(matched)
 		if err != nil || looked == len(matched) { // none is left that had to let another one pass

@@ -1,17 +1,29 @@
 package telemetry
 
 import (
+	"math"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 )
 
-// The lines of one kind that are written in a period; the rest is counted.
-const (
-	repeatBurst = 3
-	repeatEvery = 5 * time.Second
-)
+// repeatEvery is the period in which only so many lines of one kind are written; the rest is counted.
+const repeatEvery = 5 * time.Second
+
+// most is how many that are: a dependency that is away makes every delivery say the same, a decision is about one delivery.
+// Whoever asks for debug wants all.
+func most(level zerolog.Level) int {
+	switch {
+	case level >= zerolog.ErrorLevel:
+		return 20
+	case level == zerolog.WarnLevel:
+		return 3
+	case level == zerolog.InfoLevel:
+		return 500
+	}
+	return math.MaxInt
+}
 
 // repeats is a hook that keeps back a line said over and over.
 type repeats struct {
@@ -28,8 +40,8 @@ type kind struct {
 	kept  int       // back, since the last line that was written
 }
 
-// Repeats is the log without floods: of each message and level a few lines every five seconds. The next one then tells
-// how many were kept back, as "suppressed". Messages are constants, so their number is bounded.
+// Repeats is the log without floods: of each message a bounded number of lines every five seconds. The next one then tells
+// how many were kept back, as "suppressed". It is for messages that are constants.
 func Repeats(log zerolog.Logger) zerolog.Logger {
 	return log.Hook(&repeats{now: time.Now, kinds: map[string]*kind{}})
 }
@@ -50,7 +62,7 @@ func (r *repeats) Run(e *zerolog.Event, level zerolog.Level, message string) {
 	if now.Sub(k.since) >= repeatEvery {
 		k.since, k.said = now, 0
 	}
-	if k.said >= repeatBurst {
+	if k.said >= most(level) {
 		k.kept++
 		e.Discard()
 		return

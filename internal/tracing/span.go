@@ -26,7 +26,7 @@ func (s span) Part(stage string) deliver.Span {
 		kind = trace.SpanKindClient
 	}
 	ctx, own := s.traces.tracer.Start(s.ctx, "push."+stage, trace.WithSpanKind(kind)) //nolint:spancheck // its own End ends it
-	return span{s.traces, ctx, own} //nolint:spancheck // likewise
+	return span{s.traces, ctx, own}                                                   //nolint:spancheck // likewise
 }
 
 // End says what came of it. An error is named by its type only: its words may quote what is personal.
