@@ -37,11 +37,15 @@ func newSpan() trace.SpanID {
 	return id
 }
 
-// linked keeps a span that is linked with one that is kept: a batch belongs to the traces that it carried.
+// linked keeps a span that is linked with one that is kept, as a batch is with the traces that it carried, and one whose
+// own name was given away as kept: the header of a retry message.
 type linked struct{ sdk.Sampler }
 
-// ShouldSample decides by the links first.
+// ShouldSample decides by name and links first.
 func (l linked) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
+	if named, ok := p.ParentContext.Value(wanted{}).(trace.SpanContext); ok && named.IsSampled() {
+		return sdk.SamplingResult{Decision: sdk.RecordAndSample}
+	}
 	for _, link := range p.Links {
 		if link.SpanContext.IsSampled() {
 			return sdk.SamplingResult{Decision: sdk.RecordAndSample}
