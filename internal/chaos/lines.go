@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -14,14 +13,21 @@ import (
 // lines are the proxies between processes and services. They are made before the fleet starts; each is then in the
 // hands of one fault at a time.
 type lines struct {
-	server  *toxiproxy.ApiServer // never listens: it only carries what proxies ask it for
-	proxies map[string]*toxiproxy.Proxy
+	server *toxiproxy.ApiServer // never listens: it only carries what proxies ask it for
+	each   map[string]*line
+}
+
+// line is one proxy, which a mended line has anew.
+type line struct {
+	listen, upstream string
+
+	proxy *toxiproxy.Proxy
 }
 
 func newLines() *lines {
 	return &lines{
-		server:  toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()),
-		proxies: map[string]*toxiproxy.Proxy{},
+		server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()),
+		each:   map[string]*line{},
 	}
 }
 
@@ -33,21 +39,27 @@ func freeAddr() (string, error) {
 
 // add opens a line from the address listen to upstream.
 func (l *lines) add(name, listen, upstream string) error {
-	proxy := toxiproxy.NewProxy(l.server, name, listen, upstream)
-	if err := proxy.Start(); err != nil {
+	l.each[name] = &line{listen: listen, upstream: upstream}
+	return l.open(name)
+}
+
+// open gives a line a proxy of its own, without any toxic.
+func (l *lines) open(name string) error {
+	one := l.each[name]
+	one.proxy = toxiproxy.NewProxy(l.server, name, one.listen, one.upstream)
+	if err := one.proxy.Start(); err != nil {
 		return fmt.Errorf("opening the line %s: %w", name, err)
 	}
-	l.proxies[name] = proxy
 	return nil
 }
 
 // cut closes a line and every connection on it.
-func (l *lines) cut(name string) { l.proxies[name].Stop() }
+func (l *lines) cut(name string) { l.each[name].proxy.Stop() }
 
 // poison adds toxics, in toxiproxy's own JSON, to the connections of a line and to those that come.
 func (l *lines) poison(name string, toxics ...string) error {
 	for _, toxic := range toxics {
-		if _, err := l.proxies[name].Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+		if _, err := l.each[name].proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 			return fmt.Errorf("poisoning the line %s: %w", name, err)
 		}
 	}
@@ -55,20 +67,16 @@ func (l *lines) poison(name string, toxics ...string) error {
 }
 
 // mend makes a line whole. What was on it is cut: taking a toxic off a connection that nobody reads would drop bytes
-// out of its middle, which no network does.
-func (l *lines) mend(ctx context.Context, name string) error {
-	proxy := l.proxies[name]
-	proxy.Stop()
-	proxy.Toxics.ResetToxics(ctx)
-	if err := proxy.Start(); err != nil {
-		return fmt.Errorf("mending the line %s: %w", name, err)
-	}
-	return nil
+// out of its middle, which no network does. The proxy is a new one, since taking toxics off a proxy waits for its links,
+// and for one that ends at that moment for ever.
+func (l *lines) mend(name string) error {
+	l.cut(name)
+	return l.open(name)
 }
 
 func (l *lines) close() {
-	for _, proxy := range l.proxies {
-		proxy.Stop()
+	for name := range l.each {
+		l.cut(name)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestALineIsCutAndMended(t *testing.T) {
 	if err := asked(t, addr, long); err == nil {
 		t.Error("a line that is cut answers")
 	}
-	if err := l.mend(t.Context(), "line"); err != nil {
+	if err := l.mend("line"); err != nil {
 		t.Fatal(err)
 	}
 	if err := asked(t, addr, long); err != nil {
@@ -99,7 +99,7 @@ func TestABlackHoleAnswersNothingUntilItIsMended(t *testing.T) {
 		if err := asked(t, addr, 100*time.Millisecond); !errors.As(err, &late) || !late.Timeout() {
 			t.Errorf("%s: %v, want no answer in time", name, err)
 		}
-		if err := l.mend(t.Context(), "line"); err != nil {
+		if err := l.mend("line"); err != nil {
 			t.Fatal(err)
 		}
 		if err := asked(t, addr, long); err != nil {

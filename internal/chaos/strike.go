@@ -150,9 +150,7 @@ func (r *run) onLines(f fault) (strike func() error, heal func(context.Context) 
 			return lines.poison(name, toxics[f.kind]...)
 		})
 	}
-	return strike, func(ctx context.Context) error {
-		return each(func(name string) error { return lines.mend(ctx, name) })
-	}
+	return strike, func(context.Context) error { return each(lines.mend) }
 }
 
 func (r *run) onServer(f fault) (strike func() error, heal func(context.Context) error) {
