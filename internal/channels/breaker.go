@@ -19,6 +19,7 @@ const CodeBreakerOpen = "breaker_open"
 const (
 	breakerWindow = 10 * time.Second // of the requests that the breaker looks at
 	breakerBucket = time.Second      // in which they are forgotten
+	breakerStreak = 5                // failures in a row over more than the window: enough, however few requests there are
 	breakerProbes = 3                // requests in a row that must be answered before all may go again
 	breakerMost   = 5 * time.Minute  // the longest that one is kept back beyond the pause
 )
@@ -44,6 +45,8 @@ type breaker struct {
 	since time.Time  // when it opened first, of this outage
 	until time.Time  // when probes may go
 	fault string     // the code of the last one
+	begun time.Time  // when the first of the failures in a row came
+	count int        // failures in a row
 }
 
 func newBreaker(provider string, cfg BreakerConfig, tell func(Event)) *breaker {
@@ -53,7 +56,7 @@ func newBreaker(provider string, cfg BreakerConfig, tell func(Event)) *breaker {
 		Name: provider, MaxRequests: breakerProbes, Interval: breakerWindow, BucketPeriod: breakerBucket, Timeout: cfg.Pause,
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			ended := c.TotalSuccesses + c.TotalFailures
-			return int(ended) >= cfg.Requests && float64(c.TotalFailures) >= cfg.Share*float64(ended)
+			return int(ended) >= cfg.Requests && float64(c.TotalFailures) >= cfg.Share*float64(ended) || b.silent()
 		},
 		IsSuccessful:  b.well,
 		IsExcluded:    func(err error) bool { return errors.Is(err, errSilent) },
@@ -64,13 +67,25 @@ func newBreaker(provider string, cfg BreakerConfig, tell func(Event)) *breaker {
 
 // well reads a verdict, and keeps the code of a fault for those that are kept back.
 func (b *breaker) well(err error) bool {
-	if err == nil {
-		return true
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err == nil {
+		b.count = 0
+		return true
+	}
+	if b.count++; b.count == 1 {
+		b.begun = time.Now()
+	}
 	b.fault = push.FailureOf(err).Code
 	return false
+}
+
+// silent reports whether nothing but failures came for longer than the window: a provider that hangs gets few requests,
+// since each holds its place until it times out, and each of them is one more in doubt.
+func (b *breaker) silent() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.count >= breakerStreak && time.Since(b.begun) >= breakerWindow
 }
 
 // changed follows the breaker; it is called under its lock.

@@ -38,6 +38,40 @@ func newLane(cfg LaneConfig) (*Lane, *scripted) {
 	return NewLane(s, cfg), s
 }
 
+// A provider that hangs under few requests never fails twenty of them within ten seconds.
+func TestFewFailuresInARowOverLongEnoughOpenTheBreaker(t *testing.T) {
+	t.Parallel()
+	hang := &push.Failure{Class: push.Ambiguous, Code: CodeTimeout}
+	for name, c := range map[string]struct {
+		ends  []error
+		every time.Duration
+		opens bool
+	}{
+		"five over a minute":   {[]error{hang, hang, hang, hang, hang}, 15 * time.Second, true},
+		"a burst of five":      {[]error{hang, hang, hang, hang, hang}, time.Second, false},
+		"four over an hour":    {[]error{hang, hang, hang, hang}, 15 * time.Minute, false},
+		"an answer in between": {[]error{hang, hang, hang, nil, hang, hang, hang, hang}, 15 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := newLane(LaneConfig{Breaker: quick()})
+				for _, end := range c.ends {
+					leave, err := l.Enter(t.Context(), push.Message{BizType: "a"})
+					if err != nil {
+						t.Fatalf("kept back early: %v", err)
+					}
+					leave(end)
+					time.Sleep(c.every) // in the bubble's time
+				}
+				if opened := l.State().Breaker > 0; opened != c.opens {
+					t.Errorf("opened: %v, want %v", opened, c.opens)
+				}
+			})
+		})
+	}
+}
+
 // Only the provider's own faults open the breaker, whatever else it refuses.
 func TestOnlyTheProvidersOwnFaultsOpenTheBreaker(t *testing.T) {
 	t.Parallel()
