@@ -43,10 +43,11 @@ CROSS JOIN LATERAL (SELECT CASE
 	ELSE @opening::text END AS status) o
 WHERE last.round IS NULL OR q.record_time > last.settled_at + q."window"
 ORDER BY q.biz_type, q.rule_version, q.dedup_id, q.action
-ON CONFLICT DO NOTHING`
+ON CONFLICT DO NOTHING
+RETURNING biz_type, rule_version, dedup_id, action, id, round, status, attempt, updated_at`
 
-// The three statements of an intent go out in one batch, which PostgreSQL runs as one transaction. At READ COMMITTED
-// each of them sees what was committed before it, so the last one reads what really is, whoever wrote it.
+// What openRows has not opened goes on to two statements in one batch, which PostgreSQL runs as one transaction. At
+// READ COMMITTED each of them sees what was committed before it, so the last one reads what really is, whoever wrote it.
 
 // found names the row that an item of the batch is about: of a main message its delivery's latest round.
 const found = `l.biz_type = q.biz_type AND l.rule_version = q.rule_version AND l.dedup_id = q.dedup_id
@@ -116,29 +117,93 @@ func (s *Store) Intend(ctx context.Context, intents []push.Intent) []push.Answer
 	return s.ofIntents(ctx, intents, "writing intents", push.Sending, takeRows)
 }
 
-// ofIntents runs the three statements about intents: open absent rows, change present ones, read the last word.
+// ofIntents opens the rows that are absent, which answers nearly all intents; for the others it changes what may be
+// changed, and reads the last word.
 func (s *Store) ofIntents(ctx context.Context, intents []push.Intent, what string, opening push.Status,
 	change string) []push.Answer {
 	return batch[push.Intent, push.Answer, string]{
 		key:  func(in push.Intent) string { return in.Delivery.Key() },
 		fail: answerError,
-		send: func(ctx context.Context, items []push.Intent) (answers []push.Answer, err error) {
-			var b pgx.Batch // one round trip, one transaction
-			if mains := mainMessages(items); len(mains) > 0 {
-				b.Queue(openRows, factsOf(opening, mains))
+		send: func(ctx context.Context, items []push.Intent) ([]push.Answer, error) {
+			answers, err := s.opened(ctx, items, opening)
+			if err == nil {
+				err = s.taken(ctx, items, answers, change)
 			}
-			args := askedOf(items)
-			b.Queue(change, args)
-			b.Queue(readIntended, args).Query(func(rows pgx.Rows) error {
-				answers, err = scanAnswers(rows)
-				return err
-			})
-			if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", what, err)
 			}
 			return answers, nil
 		},
 	}.run(ctx, intents)
+}
+
+// opened opens rows for the main messages that have none. What is not opened has no row in its answer.
+func (s *Store) opened(ctx context.Context, items []push.Intent, opening push.Status) ([]push.Answer, error) {
+	answers := make([]push.Answer, len(items))
+	mains := mainMessages(items)
+	if len(mains) == 0 {
+		return answers, nil
+	}
+	rows, err := s.pool.Query(ctx, openRows, factsOf(opening, mains))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	news := make(map[push.Identity]push.Row, len(mains))
+	for rows.Next() {
+		var id push.Identity
+		var r push.Row
+		if err := rows.Scan(&id.BizType, &id.RuleVersion, &id.DedupID, &id.Action,
+			&r.ID, &r.Round, &r.Status, &r.Attempt, &r.UpdatedAt); err != nil {
+			return nil, err
+		}
+		news[id] = r
+	}
+	for i, in := range items {
+		id := in.Delivery.Identity
+		id.RuleVersion = version(id)
+		if r, ok := news[id]; ok && in.Delivery.Retry == nil {
+			answers[i].Row = asOpened(r, in)
+		}
+	}
+	return answers, rows.Err()
+}
+
+// asOpened completes a new row's answer with what its intent gave it.
+func asOpened(r push.Row, in push.Intent) push.Row {
+	switch r.Status {
+	case push.Sending:
+		r.Owner, r.Provider, r.LeaseLeft = in.Owner, clean(in.Provider, maxLabel), in.Lease
+	case push.Skipped, push.Expired:
+		r.SettledAt = r.UpdatedAt
+	default:
+	}
+	return r
+}
+
+// taken fills in the answers without a row: it changes what an intent may change, and reads what is.
+func (s *Store) taken(ctx context.Context, items []push.Intent, answers []push.Answer, change string) error {
+	var rest []push.Intent
+	var whose []int
+	for i, a := range answers {
+		if !a.Row.Exists() {
+			rest, whose = append(rest, items[i]), append(whose, i)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	args := askedOf(rest)
+	var b pgx.Batch // one round trip, one transaction
+	b.Queue(change, args)
+	b.Queue(readIntended, args).Query(func(rows pgx.Rows) error {
+		read, err := scanAnswers(rows)
+		for n, a := range read {
+			answers[whose[n]] = a
+		}
+		return err
+	})
+	return s.pool.SendBatch(ctx, &b).Close()
 }
 
 // mainMessages are the intents that may create a row; a retry message never may (hole H16).

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,30 +51,67 @@ func (s *Store) Record(ctx context.Context, list []push.Result) []push.Answer {
 		key:  func(r push.Result) int64 { return r.ID },
 		fail: answerError,
 		send: func(ctx context.Context, items []push.Result) ([]push.Answer, error) {
-			ids := column(items, func(r push.Result) int64 { return r.ID })
-			var b pgx.Batch
-			b.Queue(lockRows, ids)
-			accepted, doubtful, refused := byRule(items)
-			if len(accepted) > 0 {
-				b.Queue(acceptRows, acceptedArgs(accepted))
+			answers, err := s.recorded(ctx, items)
+			if err != nil {
+				return nil, fmt.Errorf("writing results: %w", err)
 			}
-			if len(doubtful) > 0 {
-				b.Queue(doubtRows, resultArgs(doubtful))
-			}
-			if len(refused) > 0 {
-				b.Queue(refuseRows, resultArgs(refused))
-			}
-			return s.lastWord(ctx, &b, "writing results", ids)
+			return answers, nil
 		},
 	}.run(ctx, list)
 }
 
-// byRule parts results by the statement that writes them: P1, P4, and P2 with P3.
-func byRule(list []push.Result) (accepted, doubtful, refused []push.Result) {
+// recorded writes acceptances by statements that answer for the rows they move, which is nearly all; the rest is
+// written, and what has not moved is read, in one transaction of its own.
+func (s *Store) recorded(ctx context.Context, items []push.Result) ([]push.Answer, error) {
+	accepted, inbox, doubtful, refused := byRule(items)
+	moved := make(map[int64]push.Row, len(items))
+	if len(accepted) > 0 {
+		if err := s.accept(ctx, acceptRows, acceptedArgs(accepted), moved); err != nil {
+			return nil, err
+		}
+	}
+	if len(inbox) > 0 {
+		if err := s.accept(ctx, acceptInbox, inboxArgs(inbox), moved); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]push.Answer, len(items))
+	var rest []int64
+	var whose []int
+	for i, r := range items {
+		answers[i].Row = moved[r.ID]
+		if !answers[i].Row.Exists() {
+			rest, whose = append(rest, r.ID), append(whose, i)
+		}
+	}
+	if len(rest) == 0 {
+		return answers, nil
+	}
+	var b pgx.Batch
+	b.Queue(lockRows, rest)
+	if len(doubtful) > 0 {
+		b.Queue(doubtRows, resultArgs(doubtful))
+	}
+	if len(refused) > 0 {
+		b.Queue(refuseRows, resultArgs(refused))
+	}
+	read, err := s.lastWord(ctx, &b, "changing and reading the rest", rest)
+	for n, a := range read {
+		answers[whose[n]] = a
+	}
+	return answers, err
+}
+
+// byRule parts results by the statement that writes them: P1, P1 in-app, P4, and P2 with P3.
+func byRule(list []push.Result) (accepted, inbox, doubtful, refused []push.Result) {
 	for _, r := range list {
 		switch r.Class {
 		case push.Accepted:
-			accepted = append(accepted, r)
+			if r.Inbox != nil {
+				inbox = append(inbox, r)
+			} else {
+				accepted = append(accepted, r)
+			}
 		case push.NotSent, push.Throttled, push.Permanent, push.Account:
 			refused = append(refused, r)
 		case push.Ambiguous:
@@ -82,7 +120,7 @@ func byRule(list []push.Result) (accepted, doubtful, refused []push.Result) {
 			doubtful = append(doubtful, r) // a class nobody knows proves nothing
 		}
 	}
-	return accepted, doubtful, refused
+	return accepted, inbox, doubtful, refused
 }
 
 // resultArgs are the arguments of results. Every text is cleaned: a result is written after the send, so nothing that
