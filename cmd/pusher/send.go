@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +33,10 @@ func newSendCommand(w *cli.World) *cobra.Command {
 		Short: "Validate events (JSON lines, from FILE or stdin) and write them to the topic",
 		Long: "Validates events, one JSON object a line, and writes them to kafka.topic with their biz_id as key.\n\n" +
 			"Nothing is written unless every line is a valid event of a configured push: each bad line is named on stderr with\n" +
-			"its number, field and reason, and the exit code is 1. Blank lines are skipped.",
+			"its number, field and reason, and the exit code is 1. Blank lines are skipped.\n\n" +
+			"With --via the events go to a gateway, batch by batch, and a batch that is not answered is sent again until --timeout.\n" +
+			"Its Idempotency-Key is made of its events: the same file may be sent again, and what was accepted is not taken twice\n" +
+			"as long as the gateway remembers keys (gateway.key_window).",
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, _, err := w.Load()
@@ -48,6 +52,7 @@ func newSendCommand(w *cli.World) *cobra.Command {
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "validate only, write nothing")
 	cmd.Flags().BoolVar(&show, "preview", false, "show what each channel would say, in JSON lines, and write nothing")
 	cmd.Flags().StringVar(&via.url, "via", "", "send through the gateway at this URL, not to the topic; asks again until it is accepted, once")
+	cmd.Flags().DurationVar(&via.timeout, "timeout", viaPatience, "with --via: of each batch of "+strconv.Itoa(sendBatch)+", over all its tries")
 	cmd.Flags().StringVar(&via.credential, "credential-file", "", "with --via: file with the producer's credential [$"+credentialVariable+"]")
 	return cmd
 }

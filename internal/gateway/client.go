@@ -26,7 +26,10 @@ type Client struct {
 	URL        string // of the gateway, such as http://127.0.0.1:8081
 	Credential string
 	HTTP       *http.Client
-	Wait       time.Duration // between two tries, unless the gateway names another; 0: one second
+	Wait       time.Duration // between two tries; 0: what the gateway names, else one second
+
+	// Failed is told of each try that is to be followed by another, and how long it waits; nil: nobody listens.
+	Failed func(tries int, wait time.Duration, err error)
 }
 
 // Receipt is what the gateway answered.
@@ -50,24 +53,60 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the gateway answered %d %s: %s", e.Status, e.Code, e.Text)
 }
 
-// Send has the events accepted, all or none, and returns once they are, or ctx ends, or the gateway refuses them
-// (*RefusedError). key names this very sending; empty: a new one.
+// UnansweredError is the end of a client's patience. Whether the events were accepted is not known: a try may have got
+// through. Asking again with the same key and events is safe.
+type UnansweredError struct {
+	URL   string
+	Tries int
+	Err   error // why the last try that came to something failed
+}
+
+// Error says how often it was tried, and what went wrong.
+func (e *UnansweredError) Error() string {
+	return fmt.Sprintf("no answer from %s, tried %d times: %v", e.URL, e.Tries, e.Err)
+}
+
+// Unwrap is the last failure.
+func (e *UnansweredError) Unwrap() error { return e.Err }
+
+// KeyOf is a key made of the events, so that whoever sends the same ones again, in another process too, asks for the
+// same.
+func KeyOf(events [][]byte) string {
+	parts := make([]string, len(events))
+	for i, e := range events {
+		parts[i] = string(e)
+	}
+	return identify(parts...)
+}
+
+// Send has the events accepted, all or none, and returns once they are, or the gateway refuses them (*RefusedError), or
+// ctx ends, or would end before the next try (*UnansweredError). key names this very sending; empty: a new one.
 func (c *Client) Send(ctx context.Context, events [][]byte, key string) (Receipt, error) {
 	if key == "" {
 		key = uuid.NewString()
 	}
 	body := append(append([]byte{'['}, bytes.Join(events, []byte{','})...), ']')
+	var last error
 	for tries := 1; ; tries++ {
 		receipt, wait, err := c.ask(ctx, body, key)
 		receipt.Tries = tries
 		if _, refused := errors.AsType[*RefusedError](err); err == nil || refused {
 			return receipt, err
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err // else it says only that time is up
+		}
+		if until, limited := ctx.Deadline(); ctx.Err() != nil || limited && time.Until(until) < wait {
+			return receipt, &UnansweredError{c.URL, tries, last}
+		}
+		if c.Failed != nil {
+			c.Failed(tries, wait, err)
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return receipt, fmt.Errorf("sending to %s, tried %d times: %w", c.URL, tries, err)
+			return receipt, &UnansweredError{c.URL, tries, last}
 		case <-timer.C:
 		}
 	}
