@@ -95,7 +95,9 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 
 // passes is how one pass is made: with its metrics written where they are wanted. A dry run counts for nothing.
 func passes(c *config.Config, f flags, tracer compensate.Tracer) (func(context.Context) (compensate.Summary, error), error) {
-	once := func(ctx context.Context) (compensate.Summary, error) { return assemble.Pass(ctx, c, f.dryRun, tracer) }
+	once := func(ctx context.Context) (compensate.Summary, error) {
+		return assemble.Pass(ctx, c, f.dryRun, f.every, tracer)
+	}
 	path := cmp.Or(f.textfile, c.Telemetry.Textfile)
 	switch {
 	case path == "" || f.dryRun:

@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,14 +19,15 @@ import (
 
 // The bounds of a pass.
 const (
-	passBatch  = 200              // rows a statement
+	passBatch  = 1000             // rows a statement: more are no faster, and hold more events in memory
 	passBudget = 10 * time.Minute // then the rest is for the next pass
 	passCall   = 30 * time.Second // for writing one batch to Kafka
 )
 
 // Pass opens what a pass needs, runs it and closes it again: in a loop, too, nothing is kept from one to the next that
-// could have gone bad in between. Where tracer is nil nobody looks. It touches no row unless Kafka can take what it would publish.
-func Pass(ctx context.Context, c *config.Config, dryRun bool, tracer compensate.Tracer) (sum compensate.Summary, err error) {
+// could have gone bad in between. Where tracer is nil nobody looks. It touches no row unless Kafka can take what it would
+// publish. every is how long it is until the next pass; 0 means a minute, the step of cron.
+func Pass(ctx context.Context, c *config.Config, dryRun bool, every time.Duration, tracer compensate.Tracer) (sum compensate.Summary, err error) {
 	sum.DryRun = dryRun
 	log, err := migrated(ctx, c, "compensator")
 	if err != nil {
@@ -49,7 +51,7 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool, tracer compensate.
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
 		Batch: passBatch, Budget: passBudget, KeepUnmatched: c.Receipts.KeepUnmatched, Call: passCall, Now: time.Now,
-		Window: windows(c), Tracer: tracer,
+		Window: windows(c), Rates: c.Rates(), Every: cmp.Or(every, time.Minute), Tracer: tracer,
 	}
 	if dryRun {
 		return compensate.New(cfg, ports).DryRun(ctx)

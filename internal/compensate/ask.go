@@ -14,6 +14,9 @@ import (
 // asksAtOnce is how many questions are out at providers at the same time.
 const asksAtOnce = 8
 
+// asksMost bounds how many questions are picked at a time: providers that hang must not cost a pass its budget.
+const asksMost = 200
+
 // reply is what a provider said to one question.
 type reply struct {
 	push.Finding
@@ -28,7 +31,7 @@ func (t *turn) ask(ctx context.Context) error {
 		return nil
 	}
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
-		questions, err := t.Unknowns.Questions(ctx, t.Batch, t.Policy, t.askable())
+		questions, err := t.Unknowns.Questions(ctx, min(t.Batch, asksMost), t.Policy, t.askable())
 		if err != nil || len(questions) == 0 {
 			return push.Tally{}, err
 		}

@@ -38,14 +38,6 @@ func (t *turn) resend(ctx context.Context) error {
 	})
 }
 
-// requeue brings back what failed or was put off: rule Q1.
-func (t *turn) requeue(ctx context.Context) error {
-	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
-		pokes, err := t.Queue.Requeue(ctx, t.Batch, t.Policy)
-		return t.poked(ctx, push.Tally{Requeued: len(pokes)}, pokes, err, fault.AfterRequeue)
-	})
-}
-
 // republish publishes again what a crash or a lost message left queued: rule Q2.
 func (t *turn) republish(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
@@ -55,7 +47,8 @@ func (t *turn) republish(ctx context.Context) error {
 }
 
 // poked publishes what a statement has just queued, unless the statement itself failed. Where it queued something, the
-// point behind it is passed.
+// point behind it is passed. Behind a full batch there are probably more: it is published while the next one is picked,
+// and its error is the next call's, or that of batches.
 func (t *turn) poked(
 	ctx context.Context, moved push.Tally, pokes []push.Poke, err error, behind fault.Point,
 ) (push.Tally, error) {
@@ -65,7 +58,22 @@ func (t *turn) poked(
 	if err != nil {
 		return moved, err
 	}
-	return moved, t.poke(ctx, pokes)
+	if err := t.published(); err != nil || len(pokes) < t.Batch {
+		return moved, errors.Join(err, t.poke(ctx, pokes))
+	}
+	t.writing = make(chan error, 1)
+	go func(done chan<- error) { done <- t.poke(ctx, pokes) }(t.writing) // published waits for it
+	return moved, nil
+}
+
+// published waits for the batch that is being published, if there is one.
+func (t *turn) published() error {
+	if t.writing == nil {
+		return nil
+	}
+	err := <-t.writing
+	t.writing = nil
+	return err
 }
 
 // poke publishes the rows' retry messages and notes it in the rows. They are committed as queued already, so nothing

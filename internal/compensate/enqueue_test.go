@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"pusher/internal/push"
@@ -96,5 +97,43 @@ func TestMarkingThatFailsIsSaid(t *testing.T) {
 	}
 	if len(l.published) != 1 {
 		t.Errorf("published %d", len(l.published))
+	}
+}
+
+func TestTheNextBatchIsPickedWhileOneIsPublished(t *testing.T) {
+	t.Parallel()
+	picked := make(chan struct{})
+	l := &log{requeue: [][]push.Poke{pokes(1, 500), pokes(501, 500), pokes(1001, 1)}}
+	pass := newPass(l, nil)
+	pass.Queue = watched{l, picked}
+	var once sync.Once
+	l.onPublish = func() { once.Do(func() { <-picked }) } // the first batch waits until the second is picked
+	got, err := pass.Run(context.Background())
+	if err != nil || got.Requeued != 1001 || len(l.published) != 1001 || len(l.marked) != 1001 {
+		t.Errorf("%+v, %v; published %d, marked %d, want 1001", got, err, len(l.published), len(l.marked))
+	}
+}
+
+// watched says on picked when a second batch is picked.
+type watched struct {
+	*log
+
+	picked chan struct{}
+}
+
+func (w watched) Requeue(ctx context.Context, limit int, p push.Policy, only push.Action) ([]push.Poke, error) {
+	batch, err := w.log.Requeue(ctx, limit, p, only)
+	if len(batch) > 0 && batch[0].ID == 501 {
+		close(w.picked)
+	}
+	return batch, err
+}
+
+func TestTheErrorOfABatchUnderWayIsThePasss(t *testing.T) {
+	t.Parallel()
+	away := errors.New("broker away")
+	l := &log{requeue: [][]push.Poke{pokes(1, 500), pokes(501, 500)}, refuse: func(push.Record) error { return away }}
+	if got, err := newPass(l, nil).Run(context.Background()); !errors.Is(err, away) || got.Requeued != 1000 || len(l.marked) > 0 {
+		t.Errorf("%+v, %v, want the broker's error and nothing marked", got, err)
 	}
 }

@@ -24,6 +24,7 @@ type log struct {
 	recent                                    [][]push.Identity
 	reconciled                                []push.Tally
 	held                                      int
+	queued                                    map[push.Action]int
 	due                                       push.Tally
 	fail                                      map[string]error        // by method
 	refuse                                    func(push.Record) error // what the broker says to a record
@@ -56,7 +57,9 @@ func next[T any](l *log, call string, script *[]T) (T, error) {
 	return batch, nil
 }
 
-func (l *log) Requeue(context.Context, int, push.Policy) ([]push.Poke, error) {
+func (l *log) Queued(context.Context) (map[push.Action]int, error) { return l.queued, nil }
+
+func (l *log) Requeue(context.Context, int, push.Policy, push.Action) ([]push.Poke, error) {
 	return next(l, "requeue", &l.requeue)
 }
 

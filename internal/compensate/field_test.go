@@ -20,7 +20,7 @@ func TestFieldReport10_ACrashBeforeThePublicationIsMadeGoodByQ2(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.end(t, s.begin(t, 1), push.NotSent, 0)
-	if _, err := s.Requeue(t.Context(), 10, push.Policy{MaxAttempts: 5}); err != nil {
+	if _, err := s.Requeue(t.Context(), 10, push.Policy{MaxAttempts: 5}, ""); err != nil {
 		t.Fatal(err)
 	}
 	s.run(t)

@@ -22,6 +22,8 @@ type Config struct {
 	KeepUnmatched   time.Duration                     // a receipt without delivery is deleted after this long
 	Call            time.Duration                     // the longest that writing one batch to Kafka may take
 	Window          func(push.Identity) time.Duration // how long a delivery's key lives
+	Rates           map[push.Action]float64           // requests a second that a channel takes; none, or nil: no limit
+	Every           time.Duration                     // until the next pass, for which Rates are shared out
 	Tracer          Tracer                            // nil: nobody looks
 	Now             func() time.Time                  // measures the budget only: row times are PostgreSQL's
 }
@@ -68,8 +70,9 @@ type Summary struct {
 type turn struct {
 	*Pass
 
-	until time.Time
-	sum   Summary
+	until   time.Time
+	sum     Summary
+	writing chan error // gets the error of the batch that is being published; nil: none is
 }
 
 // Run goes through every step once, each in bounded batches until nothing is due. What a failed step could not do
@@ -122,8 +125,10 @@ func (p *Pass) askable() []string { return slices.Sorted(maps.Keys(p.Askers)) }
 // patience is how long a retry message may be on its way before it is published again (rule Q2).
 func (p *Pass) patience() time.Duration { return 2 * p.Policy.Lease }
 
-// batches calls step until it reports that it moved nothing, the budget ends, or the pass is told to stop.
-func (t *turn) batches(ctx context.Context, step func(context.Context) (push.Tally, error)) error {
+// batches calls step until it reports that it moved nothing, the budget ends, or the pass is told to stop. All that was
+// moved is published when it returns.
+func (t *turn) batches(ctx context.Context, step func(context.Context) (push.Tally, error)) (err error) {
+	defer func() { err = errors.Join(err, t.published()) }()
 	for ctx.Err() == nil && t.Now().Before(t.until) {
 		moved, err := step(ctx)
 		t.sum.Add(moved)

@@ -8,9 +8,10 @@ import (
 )
 
 // Queue brings rows back onto the retry topic (rules Q1, Q2). Each call takes at most limit rows that no other pass
-// has in hand, and has committed when it answers.
+// has in hand, and has committed when it answers. Requeue takes rows of one channel only where one is named.
 type Queue interface {
-	Requeue(ctx context.Context, limit int, p push.Policy) ([]push.Poke, error)
+	Requeue(ctx context.Context, limit int, p push.Policy, only push.Action) ([]push.Poke, error)
+	Queued(ctx context.Context) (map[push.Action]int, error)
 	Unpublished(ctx context.Context, limit int, patience time.Duration) ([]push.Poke, error)
 	MarkPublished(ctx context.Context, pokes []push.Poke) error
 }

@@ -47,6 +47,27 @@ func (c *Config) Policy() push.Policy {
 	}
 }
 
+// Rates returns how many requests a second each channel takes, those of its providers together; a channel without limit,
+// or with a provider that has none, is not in it.
+func (c *Config) Rates() map[push.Action]float64 {
+	rates := make(map[push.Action]float64)
+	if r := c.Channels.WeChat.Rate; r > 0 {
+		rates[push.WeChat] = r
+	}
+	var sms float64
+	for _, name := range c.Channels.SMS.Providers {
+		r := map[string]float64{ProviderAliyun: c.Channels.SMS.Aliyun.Rate, ProviderTencent: c.Channels.SMS.Tencent.Rate}[name]
+		if r == 0 {
+			return rates
+		}
+		sms += r
+	}
+	if sms > 0 {
+		rates[push.SMS] = sms
+	}
+	return rates
+}
+
 // NeedPostgres says, as an *Error, that a command needs the push log and none is configured.
 func (c *Config) NeedPostgres() error {
 	if c.Postgres.URL != "" {

@@ -275,7 +275,7 @@ func TestFieldReport26_PickingStaysQuick(t *testing.T) {
 	best, picked := time.Hour, 0
 	for range 5 {
 		began := time.Now()
-		pokes, err := log.Requeue(t.Context(), 10, s.cfg.Policy())
+		pokes, err := log.Requeue(t.Context(), 10, s.cfg.Policy(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

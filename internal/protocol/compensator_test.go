@@ -35,7 +35,7 @@ func (w *world) compensator(quiet bool) map[string]func() {
 		}
 	}
 	return map[string]func(){
-		"Q1": func() { w.log.Requeue(); publish(w.store.Requeue(w.ctx(), most, w.Policy)) },
+		"Q1": func() { w.log.Requeue(); publish(w.store.Requeue(w.ctx(), most, w.Policy, "")) },
 		"Q2": func() { w.publish(w.store.Unpublished(w.ctx(), most, 2*w.Lease)) },
 		"Q3": func() {
 			w.log.Sweep()

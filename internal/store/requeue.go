@@ -42,6 +42,7 @@ const (
 
 const (
 	requeueSQL     = pick + dueRetry + ` ORDER BY next_attempt_at` + share + nextAttempt + asPoke
+	requeueOnlySQL = pick + `action = @only AND ` + dueRetry + ` ORDER BY next_attempt_at` + share + nextAttempt + asPoke
 	unpublishedSQL = pick + dueMessage + ` ORDER BY coalesce(published_at, updated_at)` + share + `published_at = now()` + asPoke
 
 	// A row in a worker's hands is skipped: it has got its message already.
@@ -53,9 +54,34 @@ const (
 )
 
 // Requeue moves at most limit rows that are failed or deferred, due, with retries left and not past expires_at to
-// queued for the next attempt; ambiguous_since stays (rule Q1). What it returns is committed and to be published.
-func (s *Store) Requeue(ctx context.Context, limit int, p push.Policy) ([]push.Poke, error) {
-	return s.pokes(ctx, "re-queueing due rows", requeueSQL, terms(p, limit))
+// queued for the next attempt; ambiguous_since stays (rule Q1). only names the one channel whose rows are meant, "" all.
+// What it returns is committed and to be published.
+func (s *Store) Requeue(ctx context.Context, limit int, p push.Policy, only push.Action) ([]push.Poke, error) {
+	args := terms(p, limit)
+	if only == "" {
+		return s.pokes(ctx, "re-queueing due rows", requeueSQL, args)
+	}
+	args["only"] = string(only)
+	return s.pokes(ctx, "re-queueing due rows of "+string(only), requeueOnlySQL, args)
+}
+
+// Queued counts the rows that are queued, by channel.
+func (s *Store) Queued(ctx context.Context) (map[push.Action]int, error) {
+	queued := make(map[push.Action]int)
+	rows, err := s.pool.Query(ctx, `SELECT action, count(*) FROM push_log WHERE status = 'queued' GROUP BY action`)
+	if err != nil {
+		return nil, fmt.Errorf("counting queued rows: %w", err)
+	}
+	var action push.Action
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&action, &n}, func() error {
+		queued[action] = n
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counting queued rows: %w", err)
+	}
+	return queued, nil
 }
 
 // Unpublished returns at most limit queued rows whose retry message is missing, or has gone unanswered for the

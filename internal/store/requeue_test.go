@@ -39,7 +39,7 @@ func TestQ1RequeuesWhatIsDue(t *testing.T) {
 			t.Parallel()
 			r := fresh(t)
 			id := r.put(t, c.action, c.status, c.over)
-			check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy()))
+			check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy(), ""))
 			r.must(t, id, c.want, stands, "retries_used")
 		})
 	}
@@ -50,7 +50,7 @@ func TestQ1FilesTheAttemptThatEnds(t *testing.T) {
 	r := fresh(t)
 	id := r.put(t, push.SMS, push.Failed, columns{"attempt": "2", "published_at": "now()"})
 	r.put(t, push.SMS, push.Deferred, nil) // attempt 0: nothing to file
-	check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy()))
+	check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy(), ""))
 
 	var filed string
 	err := r.db.QueryRow(context.Background(), `SELECT string_agg(concat_ws(' ', delivery_id = $1, attempt, outcome,
@@ -65,7 +65,7 @@ func TestQ1KeepsTheAmbiguity(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	id := r.put(t, push.WeChat, push.Deferred, columns{"ambiguous_since": "'2026-01-01 00:00:00+00'"})
-	check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy()))
+	check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy(), ""))
 	r.must(t, id, "queued(1) t", stands, "ambiguous_since = '2026-01-01 00:00:00+00'")
 }
 
@@ -73,7 +73,7 @@ func TestQ1ReturnsWhatARetryNeeds(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	id := r.put(t, push.SMS, push.Failed, columns{"dedup_id": "'d1'", "round": "3", "event": `'{"a": 1.00}'`})
-	pokes := check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy()))
+	pokes := check[[]push.Poke](t)(r.Requeue(context.Background(), 10, policy(), ""))
 	if len(pokes) != 1 {
 		t.Fatalf("%d pokes, want 1", len(pokes))
 	}
@@ -106,7 +106,7 @@ func TestQ1TwoPassesShareTheRows(t *testing.T) {
 	for pass := range both {
 		wg.Go(func() {
 			for {
-				pokes, err := r.Requeue(context.Background(), 7, policy())
+				pokes, err := r.Requeue(context.Background(), 7, policy(), "")
 				if err != nil {
 					t.Error(err)
 				}
@@ -142,7 +142,7 @@ func TestQ1DoesNotWaitForALockedRow(t *testing.T) {
 	if _, err := tx.Exec(ctx, "SELECT FROM push_log WHERE id = $1 FOR UPDATE", locked); err != nil {
 		t.Fatal(err)
 	}
-	got := ids(check[[]push.Poke](t)(r.Requeue(ctx, 10, policy())))
+	got := ids(check[[]push.Poke](t)(r.Requeue(ctx, 10, policy(), "")))
 	if !slices.Equal(got, []int64{free}) {
 		t.Errorf("re-queued %v, want only %d", got, free)
 	}

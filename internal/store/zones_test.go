@@ -30,7 +30,7 @@ func TestFieldReport25_ARowIsDueAtItsMomentInEveryZone(t *testing.T) {
 			r.put(t, push.SMS, push.Unknown, ago("1 min", nil))
 
 			check[push.Tally](t)(r.GiveUp(ctx, 10, policy()))
-			check[[]push.Poke](t)(r.Requeue(ctx, 10, policy()))
+			check[[]push.Poke](t)(r.Requeue(ctx, 10, policy(), ""))
 			r.must(t, soon, "failed", "status")
 			r.must(t, due, "queued", "status")
 			r.must(t, valid, "queued", "status")
@@ -42,7 +42,7 @@ func TestFieldReport25_ARowIsDueAtItsMomentInEveryZone(t *testing.T) {
 			if _, err := r.db.Exec(ctx, "UPDATE push_log SET next_attempt_at = next_attempt_at - interval '30 s' WHERE id = $1", soon); err != nil {
 				t.Fatal(err)
 			}
-			check[[]push.Poke](t)(r.Requeue(ctx, 10, policy()))
+			check[[]push.Poke](t)(r.Requeue(ctx, 10, policy(), ""))
 			r.must(t, soon, "queued", "status")
 		})
 	}
