@@ -149,7 +149,7 @@ func printSummary(w *cli.World, sum compensate.Summary, failed error, asJSON boo
 	}
 	t := sum.Tally
 	_, err := fmt.Fprintf(w.Stdout, "%s: re-queued %d, published again %d, swept %d, repeated %d, asked %d (found %d), resent %d, "+
-		"held %d, dead %d, expired %d, letters %d, receipts %d, keys checked %d (repaired %d)%s\n", did, t.Requeued, t.Republished, t.SweptQueued+t.SweptUnknown+t.SweptDead,
-		t.Repeated, t.Asked, t.Found, t.Resent, t.Held, t.Dead+t.UnknownExpired, t.Expired, t.Letters, t.Receipts, t.KeysChecked, t.KeysRepaired, redisAway(sum))
+		"held %d, dead %d, expired %d, letters %d, receipts %d, pruned %d, keys checked %d (repaired %d)%s\n", did, t.Requeued, t.Republished, t.SweptQueued+t.SweptUnknown+t.SweptDead,
+		t.Repeated, t.Asked, t.Found, t.Resent, t.Held, t.Dead+t.UnknownExpired, t.Expired, t.Letters, t.Receipts, t.Pruned, t.KeysChecked, t.KeysRepaired, redisAway(sum))
 	return err
 }

@@ -46,12 +46,12 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool, every time.Duratio
 	defer closeAskers()
 	ports := compensate.Ports{
 		Memory: log, Keys: dedup.New(client, c.Dedup.Lease),
-		Queue: log, Sweeper: log, Unknowns: log, Hints: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Hours: log, Askers: askers,
+		Queue: log, Sweeper: log, Unknowns: log, Hints: log, Ender: log, Letterbox: log, Forecast: log, Receipts: log, Hours: log, Pruner: log, Askers: askers,
 	}
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
 		Batch: passBatch, Budget: passBudget, KeepUnmatched: c.Receipts.KeepUnmatched, Call: passCall, Now: time.Now,
-		Window: windows(c), Rates: c.Rates(), Every: cmp.Or(every, time.Minute), Tracer: tracer,
+		Window: windows(c), Keep: c.Retention.Keep, KeepInbox: c.Retention.Inbox, Rates: c.Rates(), Every: cmp.Or(every, time.Minute), Tracer: tracer,
 	}
 	if dryRun {
 		return compensate.New(cfg, ports).DryRun(ctx)

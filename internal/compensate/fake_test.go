@@ -20,6 +20,7 @@ type log struct {
 	receipts                                  [][]push.Matched // one batch a call that looks at something
 	dropped                                   []int
 	hours                                     []int
+	pruned, messages                          []int
 	keep                                      time.Duration // as DropReceipts was told
 	recent                                    [][]push.Identity
 	reconciled                                []push.Tally
@@ -142,6 +143,19 @@ func (l *log) DropReceipts(_ context.Context, _ int, keep time.Duration) (int, e
 
 func (l *log) CountHours(context.Context) (int, error) { return next(l, "hours", &l.hours) }
 
+func (l *log) Prune(_ context.Context, after int64, _ int, _ time.Duration) (int, int64, error) {
+	n, err := next(l, fmt.Sprintf("prune %d", after), &l.pruned)
+	var more int64
+	if len(l.pruned) > 0 {
+		more = after + 500
+	}
+	return n, more, err
+}
+
+func (l *log) PruneInbox(context.Context, int, time.Duration) (int, error) {
+	return next(l, "prune inbox", &l.messages)
+}
+
 func (l *log) Due(context.Context, push.Policy, []string, time.Duration) (push.Tally, error) {
 	_, err := next(l, "due", new([]int))
 	return l.due, err
@@ -223,7 +237,7 @@ func newPass(l *log, askers map[string]Asker) *Pass {
 		KeepUnmatched:   time.Hour,
 		Call:            time.Minute,
 		Now:             time.Now,
-	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Hints: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Memory: l, Hours: l, Keys: l, Publisher: l, Askers: askers})
+	}, Ports{Queue: l, Sweeper: l, Unknowns: l, Hints: l, Ender: l, Letterbox: l, Forecast: l, Receipts: l, Memory: l, Hours: l, Pruner: l, Keys: l, Publisher: l, Askers: askers})
 }
 
 // pokes makes n pokes, the first of row from.

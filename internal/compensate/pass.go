@@ -20,6 +20,8 @@ type Config struct {
 	Batch           int                               // rows a statement
 	Budget          time.Duration                     // a pass takes up no new batch after this long; the next pass goes on
 	KeepUnmatched   time.Duration                     // a receipt without delivery is deleted after this long
+	Keep            time.Duration                     // finished rows are deleted this long after their settle; 0: never
+	KeepInbox       time.Duration                     // in-app messages are deleted at this age; 0: never
 	Call            time.Duration                     // the longest that writing one batch to Kafka may take
 	Window          func(push.Identity) time.Duration // how long a delivery's key lives
 	Rates           map[push.Action]float64           // requests a second that a channel takes; none, or nil: no limit
@@ -40,6 +42,7 @@ type Ports struct {
 	Receipts  Receipts
 	Memory    Memory
 	Hours     Hours
+	Pruner    Pruner
 	Keys      Keys
 	Publisher Publisher
 	Askers    map[string]Asker // by provider name; one that is missing is never asked
@@ -95,7 +98,8 @@ func (p *Pass) Run(ctx context.Context) (Summary, error) {
 		{"publishing again", t.republish},
 		{"writing dead letters", t.letters},
 		{"dropping old receipts", t.dropReceipts},
-		{"counting hours", t.countHours},
+		{"counting hours", t.countHours}, // before any row of theirs is deleted
+		{"pruning", t.prune},
 	}
 	var failed []error
 	for _, step := range steps {

@@ -116,7 +116,7 @@ func TestSummaryAsJSON(t *testing.T) {
 	}
 	want := `{"requeued":0,"republished":0,"swept_queued":0,"swept_unknown":0,"swept_dead":0,"repeated":0,"asked":0,` +
 		`"found":0,"resent":0,"held":0,"dead":0,"expired":0,"unknown":0,"unknown_expired":0,"letters":0,` +
-		`"keys_checked":0,"keys_repaired":0,"receipts":0,"receipts_dropped":0,"hours_counted":0,` +
+		`"keys_checked":0,"keys_repaired":0,"receipts":0,"receipts_dropped":0,"hours_counted":0,"pruned":0,"messages_pruned":0,` +
 		`"dry_run":false,"unfinished":false}`
 	if string(text) != want {
 		t.Errorf("summary %s, want %s", text, want)

@@ -71,6 +71,13 @@ type Hours interface {
 	CountHours(ctx context.Context) (hours int, err error)
 }
 
+// Pruner deletes what has been kept for long enough, at most limit rows a call. Prune looks at rows behind the id after,
+// in their order, and says where to go on; 0: that was all.
+type Pruner interface {
+	Prune(ctx context.Context, after int64, limit int, keep time.Duration) (n int, next int64, err error)
+	PruneInbox(ctx context.Context, limit int, keep time.Duration) (n int, err error)
+}
+
 // Forecast tells what a pass would do, and changes nothing.
 type Forecast interface {
 	Due(ctx context.Context, p push.Policy, providers []string, patience time.Duration) (push.Tally, error)

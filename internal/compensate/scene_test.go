@@ -113,7 +113,7 @@ func (s scene) pass(asker compensate.Asker) *compensate.Pass {
 		},
 		RetryTopic: "retry", DeadLetterTopic: "dlq", Batch: 100, KeepUnmatched: time.Hour, Budget: time.Minute, Call: 10 * time.Second, Now: time.Now,
 	}, compensate.Ports{
-		Queue: s, Sweeper: s, Unknowns: s, Hints: s, Ender: s, Letterbox: s, Forecast: s, Receipts: s, Memory: s, Hours: s, Keys: keyless{}, Publisher: s.kafka, Askers: askers,
+		Queue: s, Sweeper: s, Unknowns: s, Hints: s, Ender: s, Letterbox: s, Forecast: s, Receipts: s, Memory: s, Hours: s, Pruner: s, Keys: keyless{}, Publisher: s.kafka, Askers: askers,
 	})
 }
 

@@ -14,9 +14,12 @@ type Config struct {
 	Channels Channels `yaml:"channels"`
 	Receipts Receipts `yaml:"receipts"`
 	Gateway  Gateway  `yaml:"gateway"`
-	Phone    Phone    `yaml:"phone"`
-	Privacy  Privacy  `yaml:"privacy"`
-	Log      Log      `yaml:"log"`
+
+	Retention Retention `yaml:"retention"`
+
+	Phone   Phone   `yaml:"phone"`
+	Privacy Privacy `yaml:"privacy"`
+	Log     Log     `yaml:"log"`
 
 	Telemetry Telemetry `yaml:"telemetry"`
 

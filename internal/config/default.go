@@ -56,9 +56,12 @@ func Default() *Config {
 			Breaker: Breaker{Pause: 15 * time.Second, Share: 0.5, Requests: 20}, ProbeAfter: 5 * time.Minute,
 		},
 		Receipts: defaultReceipts(),
-		Gateway:  defaultGateway(),
-		Phone:    Phone{Region: "CN"},
-		Log:      Log{Level: "info"},
+
+		Retention: Retention{Topics: 7 * 24 * time.Hour},
+
+		Gateway: defaultGateway(),
+		Phone:   Phone{Region: "CN"},
+		Log:     Log{Level: "info"},
 
 		Telemetry: Telemetry{Traces: Traces{Sample: 1}},
 	}

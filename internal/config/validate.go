@@ -85,6 +85,7 @@ func (c *Config) validate() []Problem {
 	c.Channels.validate(v)
 	c.Receipts.validate(v)
 	c.Gateway.validate(v)
+	c.validateRetention(v)
 	c.Telemetry.validate(v)
 	c.validateAccounts(v)
 	c.validatePushes(v)

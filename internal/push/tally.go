@@ -25,6 +25,9 @@ type Tally struct {
 	ReceiptsDropped int `json:"receipts_dropped"` // receipts without delivery for too long, deleted; likewise
 
 	HoursCounted int `json:"hours_counted"` // hours of push_hourly counted, since a row of theirs changed; likewise
+
+	Pruned         int `json:"pruned"`          // finished rows that were older than they are kept, deleted; likewise
+	MessagesPruned int `json:"messages_pruned"` // in-app messages likewise
 }
 
 // Add adds the counts of o.
@@ -49,4 +52,6 @@ func (t *Tally) Add(o Tally) {
 	t.Receipts += o.Receipts
 	t.ReceiptsDropped += o.ReceiptsDropped
 	t.HoursCounted += o.HoursCounted
+	t.Pruned += o.Pruned
+	t.MessagesPruned += o.MessagesPruned
 }

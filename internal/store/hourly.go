@@ -84,8 +84,9 @@ func dirtyHours(ctx context.Context, tx pgx.Tx) ([]time.Time, error) {
 		VALUES (date_trunc('hour', now()), now()) ON CONFLICT DO NOTHING`); err != nil {
 		return nil, err
 	}
-	var from, to, now time.Time
-	err := tx.QueryRow(ctx, `SELECT counted_from, counted_to, now() FROM push_hourly_state FOR UPDATE SKIP LOCKED`).
+	var from, to, now time.Time // rows of hours before pruned_to may be gone: those are not counted again
+	err := tx.QueryRow(ctx, `SELECT greatest(counted_from, pruned_to), counted_to, now() FROM push_hourly_state
+		FOR UPDATE SKIP LOCKED`).
 		Scan(&from, &to, &now)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
@@ -99,7 +100,7 @@ func dirtyHours(ctx context.Context, tx pgx.Tx) ([]time.Time, error) {
 			return hours, err
 		}
 	}
-	return olderHours(ctx, tx, from)
+	return olderHours(ctx, tx)
 }
 
 // changedHours are the hours gone by, and counted before or only gone by since, that have rows changed since to.
@@ -119,11 +120,11 @@ func changedHours(ctx context.Context, tx pgx.Tx, from, to, now time.Time) ([]ti
 }
 
 // olderHours are hours from before the first count, newest first, while the log has any.
-func olderHours(ctx context.Context, tx pgx.Tx, from time.Time) ([]time.Time, error) {
-	rows, err := tx.Query(ctx, `SELECT h FROM generate_series(
-			greatest($1::timestamptz - $2 * interval '1 h',
+func olderHours(ctx context.Context, tx pgx.Tx) ([]time.Time, error) {
+	rows, err := tx.Query(ctx, `SELECT h FROM push_hourly_state, generate_series(
+			greatest(counted_from - $1 * interval '1 h', pruned_to,
 				date_trunc('hour', (SELECT created_at FROM push_log ORDER BY id LIMIT 1))),
-			$1::timestamptz - interval '1 h', interval '1 h') h`, from, backfill)
+			counted_from - interval '1 h', interval '1 h') h`, backfill)
 	if err != nil {
 		return nil, err
 	}

@@ -121,6 +121,16 @@ func indexed(f push.Filter) bool {
 		!slices.Contains(f.Statuses, push.Delivered)
 }
 
+// What operators look deliveries up by, each part of it by an index: those leave out what is on its way, which is in
+// push_log_sending, and ids that are the dedup id, too, which begins push_log_delivery.
+const (
+	byUserID        = `(l.user_id = @user_id AND l.status <> 'sending' OR l.status = 'sending' AND l.user_id = @user_id)`
+	byRecipientHash = `(l.recipient_hash = @recipient_hash AND l.status <> 'sending'
+		OR l.status = 'sending' AND l.recipient_hash = @recipient_hash)`
+	byBizID = `(l.biz_id = @biz_id AND l.biz_id <> l.dedup_id AND l.status <> 'sending'
+		OR l.dedup_id = @biz_id AND l.biz_id = @biz_id OR l.status = 'sending' AND l.biz_id = @biz_id)`
+)
+
 // restrictions are the conditions that f asks for, and their arguments. A status stands in the text, since a partial
 // index must be seen to hold it before any argument is known; it is one of push.Statuses, or matches nothing.
 func restrictions(f push.Filter) (where string, args pgx.NamedArgs) {
@@ -136,9 +146,9 @@ func restrictions(f push.Filter) (where string, args pgx.NamedArgs) {
 	add(f.RuleVersion != "", "l.rule_version = @rule_version", "rule_version", f.RuleVersion)
 	add(f.DedupID != "", "l.dedup_id = @dedup_id", "dedup_id", f.DedupID)
 	add(f.Action != "", "l.action = @action", "action", string(f.Action))
-	add(f.BizID != "", "l.biz_id = @biz_id", "biz_id", f.BizID)
-	add(f.UserID != "", "l.user_id = @user_id", "user_id", f.UserID)
-	add(f.RecipientHash != nil, "l.recipient_hash = @recipient_hash", "recipient_hash", f.RecipientHash)
+	add(f.BizID != "", byBizID, "biz_id", f.BizID)
+	add(f.UserID != "", byUserID, "user_id", f.UserID)
+	add(f.RecipientHash != nil, byRecipientHash, "recipient_hash", f.RecipientHash)
 	add(f.Recipient != "", "l.recipient = @recipient", "recipient", f.Recipient)
 	add(f.Provider != "", "l.provider = @provider", "provider", f.Provider)
 	add(f.ErrorCode != "", "l.error_code = @error_code", "error_code", f.ErrorCode)

@@ -45,7 +45,8 @@ WITH parked AS (
 		UNION ALL
 		SELECT min(l.id), 4 FROM push_log l
 		WHERE p.provider = 'wechat' AND p.provider_msg_id IS NULL AND l.action = 'wechat'
-		AND l.recipient_hash = p.recipient_hash
+		AND (l.recipient_hash = p.recipient_hash AND l.status <> 'sending'
+			OR l.status = 'sending' AND l.recipient_hash = p.recipient_hash)
 		AND l.intent_at BETWEEN p.reported_at - interval '10 min' AND p.reported_at + interval '1 min'
 		HAVING count(*) = 1
 		ORDER BY rank LIMIT 1) c

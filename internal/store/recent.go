@@ -15,8 +15,9 @@ const recentSQL = `
 (SELECT ` + identity + ` FROM push_log WHERE updated_at >= now() - @span::interval AND status <> 'sending'
 	ORDER BY updated_at DESC LIMIT @limit)
 UNION (SELECT ` + identity + ` FROM push_log
-	WHERE status = 'queued' AND coalesce(published_at, updated_at) <= now() - @patience::interval
-	ORDER BY coalesce(published_at, updated_at) LIMIT @limit)
+	WHERE status = 'queued' AND updated_at <= now() - @patience::interval
+		AND coalesce(published_at, updated_at) <= now() - @patience::interval
+	ORDER BY updated_at LIMIT @limit)
 UNION (SELECT ` + identity + ` FROM push_log
 	WHERE status IN ('failed', 'deferred') AND next_attempt_at <= now() - @patience::interval
 	ORDER BY next_attempt_at LIMIT @limit)`

@@ -123,11 +123,11 @@ func TestWaitingWorkIsFoundByPartialIndexes(t *testing.T) {
 	}
 	for index, where := range map[string]string{
 		"push_log_due":     "status IN ('failed', 'deferred') AND next_attempt_at <= now() ORDER BY next_attempt_at",
-		"push_log_queued":  "status = 'queued' AND coalesce(published_at, updated_at) <= now() - interval '1 min'",
+		"push_log_queued":  "status = 'queued' AND updated_at <= now() - interval '1 min' ORDER BY updated_at",
 		"push_log_sending": "status = 'sending' AND lease_until < now() ORDER BY intent_at",
 		"push_log_unknown": "status = 'unknown' AND coalesce(ambiguous_since, intent_at) < now()",
 		"push_log_letter":  "letter_due ORDER BY id",
-		"push_log_biz_id":  "biz_id = '77'",
+		"push_log_due_of":  "action = 'sms' AND status IN ('failed', 'deferred') AND next_attempt_at <= now() ORDER BY next_attempt_at",
 		"push_log_pkey":    "true ORDER BY id DESC", // newest first
 	} {
 		plan := r.plan(t, "SELECT id FROM push_log WHERE "+where+" LIMIT 100")

@@ -23,7 +23,7 @@ FROM (
 		WHERE status = 'sending' ORDER BY intent_at LIMIT $1)
 	UNION ALL
 	(SELECT status, created_at, coalesce(published_at, updated_at) FROM push_log
-		WHERE status = 'queued' ORDER BY coalesce(published_at, updated_at) LIMIT $1)
+		WHERE status = 'queued' ORDER BY updated_at LIMIT $1)
 	UNION ALL
 	(SELECT status, CASE status WHEN 'failed' THEN created_at ELSE next_attempt_at END, next_attempt_at FROM push_log AS l
 		WHERE status IN ('failed', 'deferred') ORDER BY l.next_attempt_at LIMIT $1)

@@ -111,6 +111,7 @@ func steps(t push.Tally) map[string]int {
 		"unknown_expired": t.UnknownExpired, "letters": t.Letters,
 		"keys_checked": t.KeysChecked, "keys_repaired": t.KeysRepaired,
 		"receipts": t.Receipts, "receipts_dropped": t.ReceiptsDropped, "hours_counted": t.HoursCounted,
+		"pruned": t.Pruned, "messages_pruned": t.MessagesPruned,
 	}
 }
 
