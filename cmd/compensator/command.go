@@ -96,7 +96,7 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 // passes is how one pass is made: with its metrics written where they are wanted. A dry run counts for nothing.
 func passes(c *config.Config, f flags, tracer compensate.Tracer) (func(context.Context) (compensate.Summary, error), error) {
 	once := func(ctx context.Context) (compensate.Summary, error) {
-		return assemble.Pass(ctx, c, f.dryRun, f.every, tracer)
+		return assemble.PassEvery(ctx, c, cmp.Or(f.every, time.Minute), f.dryRun, tracer)
 	}
 	path := cmp.Or(f.textfile, c.Telemetry.Textfile)
 	switch {

@@ -1,7 +1,6 @@
 package assemble
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +23,15 @@ const (
 	passCall   = 30 * time.Second // for writing one batch to Kafka
 )
 
-// Pass opens what a pass needs, runs it and closes it again: in a loop, too, nothing is kept from one to the next that
-// could have gone bad in between. Where tracer is nil nobody looks. It touches no row unless Kafka can take what it would
-// publish. every is how long it is until the next pass; 0 means a minute, the step of cron.
-func Pass(ctx context.Context, c *config.Config, dryRun bool, every time.Duration, tracer compensate.Tracer) (sum compensate.Summary, err error) {
+// Pass is a pass of cron's: the next comes in a minute, its smallest step.
+func Pass(ctx context.Context, c *config.Config, dryRun bool, tracer compensate.Tracer) (compensate.Summary, error) {
+	return PassEvery(ctx, c, time.Minute, dryRun, tracer)
+}
+
+// PassEvery opens what a pass needs, runs it and closes it again: in a loop, too, nothing is kept from one to the next
+// that could have gone bad in between. every is how long it is until the next. Where tracer is nil nobody looks. It
+// touches no row unless Kafka can take what it would publish.
+func PassEvery(ctx context.Context, c *config.Config, every time.Duration, dryRun bool, tracer compensate.Tracer) (sum compensate.Summary, err error) {
 	sum.DryRun = dryRun
 	log, err := migrated(ctx, c, "compensator")
 	if err != nil {
@@ -51,7 +55,7 @@ func Pass(ctx context.Context, c *config.Config, dryRun bool, every time.Duratio
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
 		Batch: passBatch, Budget: passBudget, KeepUnmatched: c.Receipts.KeepUnmatched, Call: passCall, Now: time.Now,
-		Window: windows(c), Keep: c.Retention.Keep, KeepInbox: c.Retention.Inbox, Rates: c.Rates(), Every: cmp.Or(every, time.Minute), Tracer: tracer,
+		Window: windows(c), Keep: c.Retention.Keep, KeepInbox: c.Retention.Inbox, Rates: c.Rates(), Every: every, Tracer: tracer,
 	}
 	if dryRun {
 		return compensate.New(cfg, ports).DryRun(ctx)

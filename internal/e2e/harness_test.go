@@ -247,7 +247,7 @@ func (s *system) pass() compensate.Summary {
 // passAs runs a pass by another configuration, which may fail.
 func (s *system) passAs(c *config.Config) (compensate.Summary, error) {
 	s.t.Helper()
-	return assemble.Pass(s.t.Context(), c, false, 0, nil)
+	return assemble.Pass(s.t.Context(), c, false, nil)
 }
 
 // eventually polls until cond holds.

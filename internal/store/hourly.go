@@ -121,9 +121,8 @@ func changedHours(ctx context.Context, tx pgx.Tx, from, to, now time.Time) ([]ti
 
 // olderHours are hours from before the first count, newest first, while the log has any.
 func olderHours(ctx context.Context, tx pgx.Tx) ([]time.Time, error) {
-	rows, err := tx.Query(ctx, `SELECT h FROM push_hourly_state, generate_series(
-			greatest(counted_from - $1 * interval '1 h', pruned_to,
-				date_trunc('hour', (SELECT created_at FROM push_log ORDER BY id LIMIT 1))),
+	rows, err := tx.Query(ctx, `SELECT h FROM push_hourly_state, (SELECT created_at FROM push_log ORDER BY id LIMIT 1) oldest,
+		generate_series(greatest(counted_from - $1 * interval '1 h', pruned_to, date_trunc('hour', oldest.created_at)),
 			counted_from - interval '1 h', interval '1 h') h`, backfill)
 	if err != nil {
 		return nil, err

@@ -161,3 +161,10 @@ func TestPruningTheInboxGoesByAge(t *testing.T) {
 		t.Errorf("pruned %v, want the 3 older than 60 hours, two at a time", told)
 	}
 }
+
+func TestAnEmptyLogHasNoHours(t *testing.T) {
+	t.Parallel()
+	if n, err := fresh(t).CountHours(t.Context()); n != 0 || err != nil {
+		t.Errorf("counted %d hours, %v, want none", n, err)
+	}
+}
