@@ -48,6 +48,10 @@ func (t *turn) onward(row push.Row, result push.Result, repeats int) (last push.
 		if last, answered = t.switchTo(row, result, next); !answered || goesOn(row, last, t.owner) {
 			return last, answered, answered
 		}
+		if last.Status == push.Unknown && last.Owner == t.owner && last.Attempt == row.Attempt+1 {
+			last, answered = t.undo(last) // swept while the switch's answer was lost: nothing of it has left (rule U1)
+			return last, false, answered
+		}
 	}
 	if last, answered = t.record(result); !answered || !t.mayRepeat(last, repeats) {
 		return last, false, answered

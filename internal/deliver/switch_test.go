@@ -146,6 +146,25 @@ func TestRuleP5AnswerLostIsFoundOut(t *testing.T) {
 	}
 }
 
+// The switch lands, and its answer is lost for so long that the row is swept: nothing of the second attempt has left.
+func TestRuleP5SweptBeforeItIsAnsweredIsUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["switch"] = 1 // written, unanswered
+	asked := 0
+	w.takeSwitch = func() {
+		if asked++; asked == 2 {
+			w.byID(1).Status = push.Unknown
+		}
+	}
+	if err := handle(t, w.start(t, w.twoProviders(&push.Failure{Class: push.NotSent}, nil)), "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if row := w.row(t); row.Attempt != 2 || row.Status != push.Failed || w.sends() != "aliyun" || w.count("undo") != 1 {
+		t.Errorf("the row is %s(%d) after %v, want failed(2), due again, the second provider not called", row.Status, row.Attempt, w.calls)
+	}
+}
+
 // A switch that is not granted (swept, past its time) leaves the first one's result to be written.
 func TestRuleP5NotGranted(t *testing.T) {
 	t.Parallel()
