@@ -73,6 +73,12 @@ func (s *show) stopUnlessStaying() {
 }
 
 func (s *show) halt() {
+	if s.producers != nil {
+		if err := s.producers.close(); err != nil {
+			s.Log.Warn().Err(err).Msg("closing the front door")
+		}
+		s.producers = nil
+	}
 	for _, i := range s.instances {
 		if err := i.halt(); err != nil {
 			s.Log.Warn().Err(err).Msg("stopping")
@@ -88,6 +94,7 @@ func (s *show) stay(ctx context.Context) {
 			_, _ = fmt.Fprintf(s.Err, "A pusher serves http://%s/readyz and /metrics; its console is at http://%s/console/\n", addr, addr)
 		}
 	}
+	_, _ = fmt.Fprintf(s.Err, "The gateway is described at http://%s/docs; a credential: %s\n", s.producers.door.Addr(), s.producers.credential)
 	_, _ = fmt.Fprintf(s.Err, "The console's token: %s\n", DemoToken)
 	_, _ = fmt.Fprintf(s.Err, "The providers' journal: %s/_sandbox/journal?limit=20\nThe push log: %s\nCtrl-C ends everything.\n",
 		s.world.sandbox.URL(), s.world.cfg.Postgres.URL.Reveal())

@@ -14,20 +14,19 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"pusher/internal/assemble"
-	"pusher/internal/consume"
 	"pusher/internal/push"
 	"pusher/internal/telemetry"
 )
 
 // The pace of the demo.
 const (
-	writeBatch   = 50                     // records written at once
+	writeBatch   = 50                     // events sent at once, with all their copies
 	writeEvery   = 200 * time.Millisecond // between two batches
 	lookEvery    = 250 * time.Millisecond // at how far the deliveries are
 	passEvery    = time.Second            // of the compensator
 	patience     = 90 * time.Second       // for the last delivery
-	replayShare  = 10                     // one event in so many is written again after Redis is emptied
-	instanceStop = 15 * time.Second       // for an instance to end
+	replayShare  = 10                     // one event in so many is sent again after Redis is emptied
+	instanceStop = 30 * time.Second       // for an instance to end
 )
 
 // Options of a demo.
@@ -78,8 +77,8 @@ type show struct {
 	world     *world
 	events    []event
 	instances []*instance
+	producers *producers
 	recovered push.Tally
-	written   int
 }
 
 // run plays the story from the first event to the verdict. The instances are stopped before it returns, unless they
@@ -91,6 +90,10 @@ func (s *show) run(ctx context.Context) (*verdict, error) {
 		}
 	}
 	defer s.stopUnlessStaying()
+	var err error
+	if s.producers, err = s.openDoor(ctx); err != nil {
+		return nil, err
+	}
 	referee, err := newReferee(ctx, s.world, s.events)
 	if err != nil {
 		return nil, err
@@ -110,25 +113,22 @@ func (s *show) run(ctx context.Context) (*verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	verdict.records, verdict.recovered = s.written, s.recovered
+	verdict.recovered = s.recovered
+	verdict.requests, verdict.replays = int(s.producers.requests.Load()), int(s.producers.replays.Load())
+	verdict.posts, verdict.cuts = int(s.producers.hasty.posts.Load()), int(s.producers.hasty.cuts.Load())
 	for _, i := range s.instances {
 		verdict.stopped.add(i.pusher.Stopped())
 	}
 	return verdict, nil
 }
 
-// play writes the events, restarts an instance half-way, empties Redis, writes some events once more, and waits for
-// the last delivery.
+// play sends the events, restarts an instance half-way, empties Redis, sends some events once more, and waits for the
+// last delivery. With Redis the gateway forgets its keys, too: what is sent once more reaches the topic again.
 func (s *show) play(ctx context.Context, referee *referee) error {
-	producer, err := assemble.Producer(s.world.cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = producer.Close(context.WithoutCancel(ctx)) }()
-	bar := s.bar("writing events", len(s.events))
+	bar := s.bar("sending events", len(s.events))
 	for i := 0; i < len(s.events); i += writeBatch {
 		part := s.events[i:min(i+writeBatch, len(s.events))]
-		if err := s.write(ctx, producer, part); err != nil {
+		if err := s.producers.send(ctx, part); err != nil {
 			return err
 		}
 		_ = bar.Add(len(part))
@@ -145,24 +145,14 @@ func (s *show) play(ctx context.Context, referee *referee) error {
 	if err := s.forget(ctx); err != nil {
 		return err
 	}
+	var again []event
 	for i := 0; i < len(s.events); i += replayShare {
-		if err := s.write(ctx, producer, s.events[i:i+1]); err != nil {
-			return err
-		}
+		again = append(again, s.events[i])
+	}
+	if err := s.producers.send(ctx, again); err != nil {
+		return err
 	}
 	return s.wait(ctx, referee)
-}
-
-// write writes every copy of the events, as impatient producers do: the copies come right behind.
-func (s *show) write(ctx context.Context, producer *consume.Producer, events []event) error {
-	var records []push.Record
-	for _, e := range events {
-		for c := range e.copies {
-			records = append(records, e.record(s.world.cfg.Kafka.Topic, c))
-		}
-	}
-	s.written += len(records)
-	return producer.Publish(ctx, records)
 }
 
 // forget empties Redis, as a failover without its last writes may: from here on the push log alone knows.

@@ -21,8 +21,9 @@ type event struct {
 	id      string
 	value   []byte
 	want    map[push.Action]push.Status
-	copies  int // how often the producer writes it, 1 or more
-	renamed int // of these, how many under another event_id
+	copies  int  // how often the producer posts it, 1 or more
+	renamed int  // of these, how many under another event_id
+	cut     bool // the connection of its first post breaks before the answer
 }
 
 // story is one kind of event, told for a share of them.
@@ -74,7 +75,8 @@ func stories(now time.Time) []story {
 	}
 }
 
-// scenario writes n events; a producer writes some of them again, some of those under another event_id.
+// scenario writes n events; a producer posts some of them again, some of those under another event_id, and loses some
+// connections.
 func scenario(n int, rnd *rand.Rand, now time.Time) []event {
 	told := stories(now)
 	events := make([]event, n)
@@ -96,6 +98,7 @@ func scenario(n int, rnd *rand.Rand, now time.Time) []event {
 			events[i].copies++
 			events[i].renamed = 1
 		}
+		events[i].cut = rnd.Float64() < .05
 	}
 	return events
 }
@@ -114,14 +117,14 @@ func usual(i int) (fields, map[push.Action]push.Status) {
 		}
 }
 
-// record is one copy of the event on the topic; the last ones are renamed.
-func (e event) record(topic string, copied int) push.Record {
-	value := e.value
-	if copied >= e.copies-e.renamed {
-		var f fields
-		_ = json.Unmarshal(value, &f) // written above
-		f["event_id"] = "again-" + e.id
-		value, _ = json.Marshal(f)
+// copied is one copy of the event; the last ones are renamed.
+func (e event) copied(number int) []byte {
+	if number < e.copies-e.renamed {
+		return e.value
 	}
-	return push.Record{Origin: push.Origin{Topic: topic}, Key: []byte(e.id), Value: value}
+	var f fields
+	_ = json.Unmarshal(e.value, &f) // written above
+	f["event_id"] = "again-" + e.id
+	value, _ := json.Marshal(f)
+	return value
 }

@@ -15,7 +15,10 @@ import (
 type verdict struct {
 	took      time.Duration
 	events    int
-	records   int
+	requests  int // by Idempotency-Key
+	posts     int // of these
+	cuts      int // posts that lost their connection before the answer
+	replays   int // posts that got the answer of an earlier one
 	byAction  map[push.Action]map[push.Status]int
 	stopped   stopped
 	recovered push.Tally
@@ -75,7 +78,9 @@ func (v *verdict) print(out io.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(what string, n int, words string) { _, _ = fmt.Fprintf(t, "%s\t%d\t%s\n", what, n, words) }
 	line("events", v.events, "business facts")
-	line("records on Kafka", v.records, "producers retry, some under another event_id; one event in ten is written once more")
+	line("requests to the gateway", v.requests, "producers send some events again under another event_id; one in ten once more")
+	line("  posts", v.posts, fmt.Sprintf("same key at once, and again after no answer; %d connections were cut", v.cuts))
+	line("  replays", v.replays, "posts that got the same answer again, and nothing was written")
 	for _, action := range []push.Action{push.Notify, push.SMS, push.WeChat, "fax"} {
 		by, all := v.byAction[action], 0
 		for _, n := range by {

@@ -2,12 +2,14 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"pusher/internal/config"
+	"pusher/internal/gateway"
 	"pusher/internal/sandbox/embedded"
 	"pusher/internal/sandbox/provider"
 	"pusher/internal/store"
@@ -25,6 +27,8 @@ type world struct {
 	sandbox *provider.Sandbox
 	redis   *embedded.RedisServer
 	closers []func() error
+
+	credential string // of the producers at the gateway
 }
 
 // newWorld starts the services, each on a free port, and configures the product for them.
@@ -62,6 +66,9 @@ func newWorld(ctx context.Context, seed uint64) (w *world, err error) {
 
 	w.cfg.Kafka.Brokers = []string{broker.Addr}
 	w.cfg.Redis.Addrs = []string{w.redis.Addr}
+	secret, entry := gateway.NewCredential("demo")
+	w.credential, w.cfg.Gateway.Producers = secret, []string{entry}
+	w.cfg.Gateway.TokenKey = config.Secret(rand.Text() + rand.Text())
 	w.cfg.Postgres.URL = config.Secret(postgres.URL)
 	w.cfg.Channels.SMS.Aliyun.Endpoint = w.sandbox.URL()
 	w.cfg.Channels.WeChat.Endpoint = w.sandbox.URL()
@@ -82,9 +89,9 @@ func (w *world) close() error {
 // settings is the product's configuration, with everything that takes minutes in production taking seconds.
 func settings() *config.Config {
 	c := config.Default()
-	c.HTTP.Addr = "127.0.0.1:0"
+	c.HTTP.Addr, c.Gateway.Addr = "127.0.0.1:0", "127.0.0.1:0"
 	c.HTTP.OperatorToken = DemoToken
-	c.Worker.InFlight, c.Worker.Waiting, c.Worker.Grace = 128, 256, 10*time.Second
+	c.Worker.InFlight, c.Worker.Waiting, c.Worker.Grace = 128, 256, 20*time.Second
 	c.Dedup.Lease = 6 * time.Second
 	c.Redis.Timeout = 5 * time.Second // the embedded one interprets each script anew
 	c.Retry.First, c.Retry.Factor, c.Retry.Max = time.Second, 1.5, 4*time.Second
