@@ -24,12 +24,12 @@ const (
 // dueSQL seeds rows that failed and are due, as the pipeline leaves them.
 const dueSQL = `INSERT INTO push_log (biz_type, rule_version, dedup_id, action, biz_id, status, attempt, retries_used, provider,
 	error_code, user_id, recipient, recipient_hash, recipient_full, event, event_id, owner, worker, intent_at, outcome, finished_at,
-	next_attempt_at, topic, partition, offset_, record_time)
+	next_attempt_at, topic, partition, offset_, record_time, reference)
 SELECT 'bench_sms', 'v1', $1 || n, 'sms', $1 || n, 'failed', 1, 1, 'aliyun', 'isp.SYSTEM_ERROR', 'u' || n % 100000, '138******00',
 	sha256(int4send(n)), '+86138' || lpad(n::text, 8, '0'),
 	('{"biz_type":"bench_sms","biz_id":' || n || ',"params":{"company":"Example Trading Co.","position":"Sales manager"}}')::json,
 	'evt-' || n, 'seed', 'seed', now() - interval '2 min', 'not_sent', now() - interval '1 min', now() - interval '1 s',
-	'seed', n % 8, n, now() - interval '2 min'
+	'seed', n % 8, n, now() - interval '2 min', md5($1 || n)
 FROM generate_series(1, $2::int4) AS n`
 
 // finishedSQL seeds rows of the days before, sent and settled.
@@ -37,11 +37,11 @@ FROM generate_series(1, $2::int4) AS n`
 //nolint:dupword // one time in many columns
 const finishedSQL = `INSERT INTO push_log (biz_type, rule_version, dedup_id, action, biz_id, status, attempt, provider, provider_msg_id,
 	user_id, recipient, recipient_hash, event, event_id, owner, worker, intent_at, outcome, finished_at, topic, partition, offset_,
-	record_time, created_at, updated_at, settled_at, sent_at)
+	record_time, created_at, updated_at, settled_at, sent_at, reference)
 SELECT 'bench_sms', 'v1', 'old-' || n, 'sms', 'old-' || n, 'sent', 1, 'aliyun', 'old-' || n, 'u' || n % 100000, '138******00',
 	sha256(int4send(n % 1000000)),
 	('{"biz_type":"bench_sms","biz_id":"old-' || n || '","params":{"company":"Example Trading Co.","position":"Sales manager"}}')::json,
-	'evt-' || n, 'seed', 'seed', start, 'accepted', done, 'seed', n % 8, n, start, start, done, done, done
+	'evt-' || n, 'seed', 'seed', start, 'accepted', done, 'seed', n % 8, n, start, start, done, done, done, md5('old-' || n)
 FROM (SELECT n, now() - interval '3 days' + n * interval '20 ms' AS start,
 	now() - interval '3 days' + n * interval '20 ms' + interval '50 ms' AS done FROM generate_series(1, $1::int4) AS n) AS seed`
 

@@ -16,7 +16,7 @@ import (
 const openRows = `
 INSERT INTO push_log (biz_type, rule_version, dedup_id, action, round, biz_id, status, attempt, provider, error_code,
 	user_id, recipient, recipient_hash, recipient_full, event, event_id, trace_id, owner, worker, intent_at,
-	lease_until, next_attempt_at, expires_at, topic, partition, offset_, record_time, settled_at)
+	lease_until, next_attempt_at, expires_at, topic, partition, offset_, record_time, settled_at, reference)
 SELECT q.biz_type, q.rule_version, q.dedup_id, q.action, coalesce(last.round, 0) + 1, q.biz_id, o.status,
 	CASE WHEN o.status = @opening::text THEN 1 ELSE 0 END,
 	CASE WHEN o.status = 'sending' THEN nullif(q.provider, '') END,
@@ -30,7 +30,9 @@ SELECT q.biz_type, q.rule_version, q.dedup_id, q.action, coalesce(last.round, 0)
 	CASE WHEN o.status = 'sending' THEN now() + q.lease END,
 	CASE o.status WHEN 'deferred' THEN q.not_before WHEN 'failed' THEN now() END,
 	q.expires_at, q.topic, q.partition, q.offset_, q.record_time,
-	CASE WHEN o.status IN ('skipped', 'expired') THEN now() END
+	CASE WHEN o.status IN ('skipped', 'expired') THEN now() END,
+	CASE WHEN last.round IS NULL THEN nullif(q.reference, '') WHEN q.reference <> ''
+		THEN push_reference(q.biz_type, q.rule_version, q.dedup_id, q.action, last.round + 1) END
 FROM ` + newRows + `
 LEFT JOIN LATERAL (
 	SELECT l.round, l.settled_at FROM push_log l

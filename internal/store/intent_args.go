@@ -14,12 +14,12 @@ const newRows = `unnest(@biz_type::text[], @rule_version::text[], @dedup_id::tex
 	@owner::text[], @worker::text[], @lease::interval[], @provider::text[], @recipient::text[],
 	@recipient_hash::bytea[], @recipient_full::text[], @user_id::text[], @event::text[], @event_id::text[],
 	@trace_id::text[], @topic::text[], @partition::int4[], @offset::int8[], @record_time::timestamptz[],
-	@window::interval[], @skip::text[], @not_before::timestamptz[], @expires_at::timestamptz[])
+	@window::interval[], @skip::text[], @not_before::timestamptz[], @expires_at::timestamptz[], @reference::text[])
 	AS q(biz_type, rule_version, dedup_id, action, biz_id,
 	owner, worker, lease, provider, recipient,
 	recipient_hash, recipient_full, user_id, event, event_id,
 	trace_id, topic, partition, offset_, record_time,
-	"window", skip, not_before, expires_at)`
+	"window", skip, not_before, expires_at, reference)`
 
 // asked is a batch of intents as the statements see it that change and read rows: round and attempt are those of a
 // retry message, null for a main message.
@@ -59,7 +59,16 @@ func factsOf(opening push.Status, intents []push.Intent) pgx.NamedArgs {
 		"skip":           text(func(in push.Intent) string { return clean(in.Delivery.Skip, maxErrorCode) }),
 		"not_before":     column(intents, func(in push.Intent) *time.Time { return orNull(in.Delivery.Event.NotBefore) }),
 		"expires_at":     column(intents, func(in push.Intent) *time.Time { return orNull(in.Delivery.Event.ExpiresAt) }),
+		"reference":      text(reference),
 	}
+}
+
+// reference is what the first round's attempts give the provider; an in-app message has no provider to give it to.
+func reference(in push.Intent) string {
+	if in.Delivery.Action.Capability() == push.Transactional {
+		return ""
+	}
+	return in.Delivery.Reference(1)
 }
 
 // askedOf are the arguments of asked: which row, who asks, and by what rules it may be taken.

@@ -79,25 +79,28 @@ func (r rows) reference(t *testing.T, id int64) string {
 	return r.say(t, id, "reference")
 }
 
-// TestReferenceInTheLogIsTheOneGivenToProviders: the generated column and push.Identity.Reference are one.
+// TestReferenceInTheLogIsTheOneGivenToProviders: each round's row and push.Identity.Reference say the same, in-app rows
+// nothing; and so does the function that later rounds are opened with.
 func TestReferenceInTheLogIsTheOneGivenToProviders(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
-	for _, c := range []struct {
-		id    push.Identity
-		round int
-	}{
-		{push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: push.SMS}, 1},
-		{push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: push.WeChat}, 2},
-		{push.Identity{BizType: "a.b-c_D", RuleVersion: "v12", DedupID: "a%3Ab,简历", Action: push.SMS}, 13},
+	for _, id := range []push.Identity{
+		{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: push.SMS},
+		{BizType: "resume_viewed", RuleVersion: "v1", DedupID: "10248", Action: push.WeChat},
+		{BizType: "a.b-c_D", RuleVersion: "v12", DedupID: "a%3Ab,简历", Action: push.SMS},
 	} {
-		row := r.put(t, c.id.Action, push.Sent, columns{
-			"biz_type": "'" + c.id.BizType + "'", "rule_version": "'" + c.id.RuleVersion + "'",
-			"dedup_id": "'" + c.id.DedupID + "'", "round": strconv.Itoa(c.round),
-		})
-		if got, want := r.reference(t, row), c.id.Reference(c.round); got != want {
-			t.Errorf("%+v round %d: %s in the log, %s to the provider", c.id, c.round, got, want)
+		as := func(in *push.Intent) { in.Delivery.Identity = id }
+		for round := 1; round <= 3; round++ {
+			days := time.Duration(round-1) * 25 * time.Hour // each after the window of the one before
+			row := r.intend(t, "w", as, recorded(time.Now().Add(days)))
+			if got, want := r.reference(t, row.ID), id.Reference(round); row.Round != round || got != want {
+				t.Errorf("%+v round %d: %s in the log as round %d, %s to the provider", id, round, got, row.Round, want)
+			}
+			r.record(t, row, push.Accepted)
 		}
+	}
+	if row := r.intend(t, "w", of(push.Notify)); r.reference(t, row.ID) != "" {
+		t.Errorf("an in-app row has the reference %s, which nobody is given", r.reference(t, row.ID))
 	}
 }
 

@@ -87,6 +87,9 @@ func (r rows) put(t *testing.T, action push.Action, status push.Status, over col
 	if err := r.db.QueryRow(context.Background(), sql).Scan(&id); err != nil {
 		t.Fatalf("putting a row: %v", err)
 	}
+	if action != push.Notify {
+		r.do(t, id, "reference = push_reference(biz_type, rule_version, dedup_id, action, round)")
+	}
 	return id
 }
 
