@@ -25,10 +25,10 @@ build: ## the programs into bin/
 	$(GO) build -o bin/ ./cmd/...
 
 test: bin/testservers ## all tests (PKG=./internal/store/... RUN=TestName narrow it)
-	bin/testservers -- $(GO) test $(if $(RUN),-run '$(RUN)') $(PKG)
+	bin/testservers -- $(GO) test -timeout 30m $(if $(RUN),-run '$(RUN)') $(PKG)
 
 race: bin/testservers ## all tests under the race detector, none from the cache
-	bin/testservers -- $(GO) test -race -count=1 -p 2 $(if $(RUN),-run '$(RUN)') $(PKG)
+	bin/testservers -- $(GO) test -race -count=1 -p 2 -timeout 30m $(if $(RUN),-run '$(RUN)') $(PKG)
 
 check: vet lint race ## what CI checks, the demo aside
 
