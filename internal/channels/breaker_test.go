@@ -210,9 +210,9 @@ func TestALongOutageIsNoFlood(t *testing.T) {
 		tries, used := 0, 0
 		began := time.Now()
 		next := make([]time.Duration, messages)
-		for now := time.Duration(0); now < time.Hour; now += time.Second {
+		for passed := time.Duration(0); passed < time.Hour; passed += time.Second {
 			for m := range next {
-				if next[m] > now {
+				if next[m] > passed {
 					continue
 				}
 				f := push.FailureOf(run(t, l, 1))
@@ -220,9 +220,9 @@ func TestALongOutageIsNoFlood(t *testing.T) {
 				if f.Class.UsesRetry() {
 					used++
 				}
-				next[m] = now + f.Wait
+				next[m] = passed + f.Wait
 			}
-			time.Sleep(time.Until(began.Add(now + time.Second)))
+			time.Sleep(time.Until(began.Add(passed + time.Second)))
 		}
 		if used > 0 {
 			t.Errorf("%d retries used", used)

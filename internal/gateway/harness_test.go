@@ -241,13 +241,13 @@ func (w *world) ask(t testing.TB, method, path, body string, headers ...string) 
 	} else if err := json.Unmarshal(text, &got.problem); err != nil {
 		t.Errorf("%s %s: %d without a problem: %s", method, path, res.StatusCode, text)
 	}
-	w.holdToDocument(t, r, body, res, text)
+	w.compareWithDocument(t, r, body, res, text)
 	return got
 }
 
-// holdToDocument checks an exchange against the document that the gateway serves: the answer always, the request where
+// compareWithDocument checks an exchange against the document that the gateway serves: the answer always, the request where
 // it was accepted.
-func (w *world) holdToDocument(t testing.TB, r *http.Request, body string, res *http.Response, text []byte) {
+func (w *world) compareWithDocument(t testing.TB, r *http.Request, body string, res *http.Response, text []byte) {
 	t.Helper()
 	if r.Method == http.MethodPost && (r.URL.Path == "/v1/events" || r.URL.Path == "/v1/tokens") {
 		v := contract(t, w.gateway.spec)
