@@ -9,6 +9,7 @@ import (
 
 	"pusher/internal/push"
 	"pusher/internal/sandbox/provider"
+	"pusher/internal/testbed"
 	"pusher/internal/testbed/browser"
 )
 
@@ -60,7 +61,7 @@ func TestOperatorSendsTheDeadOnceMoreInABrowser(t *testing.T) {
 func TestConsoleIsOffWithoutToken(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, 1)
-	var log lockedBuffer
+	var log testbed.Log
 	p, _ := s.runAs(s.cfg, zerolog.New(&log))
 	s.eventually("the door is open", func() bool {
 		got, err := http.Get("http://" + p.Addr() + "/console/")

@@ -114,7 +114,7 @@ func get(t *testing.T, url string) (code int, body string) {
 func TestFieldReport05_StopWhenIdleIsQuickAndQuiet(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, 1)
-	var log lockedBuffer
+	var log testbed.Log
 	p, err := assemble.NewPusher(t.Context(), s.cfg, zerolog.New(&log), "test")
 	if err != nil {
 		t.Fatal(err)

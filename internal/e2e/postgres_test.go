@@ -24,6 +24,7 @@ import (
 	"pusher/internal/push"
 	"pusher/internal/sandbox/local"
 	"pusher/internal/sandbox/provider"
+	"pusher/internal/testbed"
 )
 
 // TestFieldReport22_ConnectionLostDuringCommit: of the inserts, status changes and attempt increments one in three
@@ -155,7 +156,7 @@ func TestFieldReport24_ThroughATransactionPooler(t *testing.T) {
 		provider.Fault{Provider: provider.WeChat, Each: 1, Kind: provider.AcceptThenReset},
 		provider.Fault{Provider: provider.Aliyun, Each: 1, Kind: provider.Refuse, Code: "isp.SYSTEM_ERROR"},
 	)
-	var log lockedBuffer
+	var log testbed.Log
 	s.runAs(pooled, zerolog.New(&log))
 	s.runAs(pooled, zerolog.New(&log))
 	const n = 40

@@ -244,7 +244,7 @@ func TestAStopOfTheAccountPausesItAndProbesItsWayBack(t *testing.T) {
 	s.patient()
 	s.cfg.Retry.MaxAttempts = 2 // one that was burnt would show
 	s.cfg.Channels.ProbeAfter = 2 * time.Second
-	log := new(lockedBuffer)
+	log := new(testbed.Log)
 	p, _ := s.runAs(s.cfg, zerolog.New(log))
 	s.short(0, 100)
 	s.settled(100, "sent")
@@ -285,7 +285,7 @@ func TestAnOutageOfTheProviderBurnsNoAttempts(t *testing.T) {
 	s.cfg.Retry.MaxAttempts, s.cfg.Retry.Inline = 3, 0
 	s.cfg.Channels.Breaker.Pause = time.Second
 	heal := (&sick{}).serve(t, s, true)
-	log := new(lockedBuffer)
+	log := new(testbed.Log)
 	p, _ := s.runAs(s.cfg, zerolog.New(log))
 	const n = 300
 	s.short(0, n)

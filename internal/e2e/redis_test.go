@@ -99,7 +99,7 @@ func TestRedisAwayGoesOn(t *testing.T) {
 	t.Parallel()
 	own := testbed.OwnRedis(t)
 	s := onRedis(t, 2, config.ByTheRow, own.Addr)
-	var log lockedBuffer
+	var log testbed.Log
 	p, stop := s.runAs(s.cfg, zerolog.New(&log))
 	s.events(0, 20)
 	s.sentInTheEnd(60)
@@ -297,7 +297,7 @@ func TestFieldReport19_EvictedKeysSendNothing(t *testing.T) {
 	t.Parallel()
 	own := testbed.OwnRedisWith(t, "--maxmemory", "8mb", "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
 	s := onRedis(t, 2, config.Pause, own.Addr)
-	var log lockedBuffer
+	var log testbed.Log
 	p, _ := s.runAs(s.cfg, zerolog.New(&log))
 	s.events(0, 100)
 	s.sentInTheEnd(300)

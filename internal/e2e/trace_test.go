@@ -19,6 +19,7 @@ import (
 	"pusher/internal/config"
 	"pusher/internal/push"
 	"pusher/internal/sandbox/provider"
+	"pusher/internal/testbed"
 )
 
 // receiver is a collector that takes OTLP over HTTP.
@@ -63,29 +64,11 @@ func (r *receiver) of(trace string) (names map[string]int, byID, parents map[str
 	return names, byID, parents
 }
 
-// lines is a log that can be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // TestOneTraceFromTheEventOverTheRetryToTheProvider: and nothing personal in spans, log and metrics, which tell of it all.
 func TestOneTraceFromTheEventOverTheRetryToTheProvider(t *testing.T) {
 	t.Parallel()
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	taker, log := &receiver{}, &lines{}
+	taker, log := &receiver{}, &testbed.Log{}
 	server := httptest.NewServer(taker)
 	t.Cleanup(server.Close)
 	s := newSystem(t, 1)

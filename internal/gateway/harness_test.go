@@ -105,24 +105,6 @@ func (m *tally) Events(_, outcome string, n int) {
 	m.events[outcome] += n
 }
 
-// syncBuffer is a log that many goroutines write.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer // guarded by mu
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // world is a gateway on a real Redis with a topic in memory. Every exchange with it is held to the document.
 type world struct {
 	*httptest.Server
@@ -130,7 +112,7 @@ type world struct {
 	gateway *Gateway
 	topic   *topic
 	meter   *tally
-	log     *syncBuffer
+	log     *testbed.Log
 	redis   *redis.Client
 	secret  string // of the producer "orders"
 	other   string // of the producer "jobs"
@@ -138,7 +120,7 @@ type world struct {
 
 func newWorld(t testing.TB, options *redis.Options, change func(*Config)) *world {
 	t.Helper()
-	w := &world{topic: &topic{}, meter: &tally{events: map[string]int{}}, log: &syncBuffer{}}
+	w := &world{topic: &topic{}, meter: &tally{events: map[string]int{}}, log: &testbed.Log{}}
 	w.redis = redis.NewClient(options)
 	t.Cleanup(func() { _ = w.redis.Close() })
 	cfg := Config{
