@@ -50,7 +50,7 @@ func (w *world) start(j job) (*child, error) {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
 	c := &child{http: "127.0.0.1:" + strconv.Itoa(port), log: filepath.Join(w.dir, j.room.group+"-"+j.role+".log")}
-	cmd := exec.Command(self, "--role", j.role, "--latency", j.latency.String()) //nolint:noctx // ended by end
+	cmd := exec.Command(self, "--role", j.role, "--latency", j.latency.String(), "--profile", w.profile) //nolint:noctx // ended by end
 	cmd.Env = w.environment(j, c.http)
 	if c.proc, err = local.StartProcess(cmd, c.log); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", j.role, err)

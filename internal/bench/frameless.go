@@ -79,7 +79,11 @@ func (l *loop) run(ctx context.Context, reader *kafka.Reader) error {
 			if err != nil {
 				return err
 			}
-			read <- m
+			select {
+			case read <- m:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
 		}
 	})
 	workers := framelessWorkers

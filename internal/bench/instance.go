@@ -25,8 +25,15 @@ const (
 )
 
 // Instance is a child process: it takes on its role until ctx ends. Its configuration comes from the environment, and
-// its metrics are shown at http.addr.
-func Instance(ctx context.Context, role string, latency time.Duration, stderr io.Writer) error {
+// its metrics are shown at http.addr. With a directory for profiles it leaves two there.
+func Instance(ctx context.Context, role string, latency time.Duration, profiles string, stderr io.Writer) (err error) {
+	if profiles != "" {
+		stop, failed := profile(profiles, role)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	c, _, err := config.Load(os.Getenv(config.Variable), os.LookupEnv, nil)
 	if err != nil {
 		return err

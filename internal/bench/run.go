@@ -14,6 +14,8 @@ type Options struct {
 	Only string    // names of stages, by commas; empty: all
 	Out  string    // the file that gets the table; beside it, .svg, the chart; empty: neither
 	Log  io.Writer // gets a line as each figure comes, and the table
+
+	Profile string // directory for pprof files of each child process; empty: none
 }
 
 // stage is a group of figures that are measured together, references included.
@@ -56,6 +58,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	b.profile = o.Profile
 	var failed []error
 	for _, s := range chosen {
 		from := time.Now()

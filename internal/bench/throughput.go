@@ -222,5 +222,7 @@ func replay(ctx context.Context, b *bench) error {
 	b.notef(stage, "ceiling: claims of known keys, one connection, 300 a pipeline", "%.0f/s", limit)
 	b.notef(stage, "pusher, duplicates only", "%.0f/s", own.rate)
 	b.atLeast(stage, "pusher ÷ that ceiling", own.rate/limit, .5)
+	b.notef(stage, "CPU of one duplicate: pusher + Redis + Kafka", "%.3g + %.3g + %.3g µs", own.cost.pusher, own.cost.redis, own.cost.kafka)
+	b.notef(stage, "allocated for one duplicate", "%.3g bytes in %.3g allocations", own.cost.bytes, own.cost.mallocs)
 	return b.leave(ctx, r)
 }

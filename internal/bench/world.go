@@ -32,6 +32,7 @@ type world struct {
 	client   *kafka.Client
 	admin    *pgxpool.Pool
 	rooms    int
+	profile  string // directory for the child processes' profiles; empty: none
 	closers  []func() error
 }
 

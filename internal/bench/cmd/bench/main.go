@@ -31,6 +31,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.Only, "only", "", "stages to measure, by commas; all by default")
 	flags.StringVar(&o.Out, "out", "", "file for the table; the chart goes beside it")
+	flags.StringVar(&o.Profile, "profile", "", "directory for a CPU and an allocation profile of each process under measurement; none by default")
 	role := flags.String("role", "", "the part of a child process under measurement; set by this program itself")
 	latency := flags.Duration("latency", time.Duration(0), "of the child's provider")
 	switch err := flags.Parse(args); {
@@ -41,7 +42,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var err error
 	if *role != "" {
-		err = bench.Instance(ctx, *role, *latency, stderr)
+		err = bench.Instance(ctx, *role, *latency, o.Profile, stderr)
 	} else {
 		err = bench.Run(ctx, o)
 	}
