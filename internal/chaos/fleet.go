@@ -46,7 +46,7 @@ func newFleet(w *world, bin string, c cast) fleet {
 	f := fleet{}
 	add := func(name, program string, args ...string) *member {
 		m := &member{
-			name: name, path: filepath.Join(bin, program), args: args, env: w.environment(name),
+			name: name, path: filepath.Join(bin, program), args: args, env: w.environment(w.by(name)),
 			log: filepath.Join(w.dir, name+".log"),
 		}
 		f[name] = m

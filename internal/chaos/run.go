@@ -87,6 +87,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // play is the story: start, write and strike, heal, wait until all is quiet, judge.
 func (r *run) play(ctx context.Context, dir string) (v *verdict, err error) {
+	began := time.Now()
 	r.cast = newCast(r.Pushers, r.Compensators)
 	c := r.cast
 	faults := plan(r.Seed, r.For, r.Every, lease, c)
@@ -104,13 +105,16 @@ func (r *run) play(ctx context.Context, dir string) (v *verdict, err error) {
 		return nil, err
 	}
 	r.tellf("Everything is healed; the rest of the work …")
-	began := time.Now()
+	healed := time.Now()
 	v, err = r.untilQuiet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v.healed = time.Since(began)
+	v.healed = time.Since(healed)
 	r.fleet.stop()
+	if v.audit, err = r.audit(ctx, began); err != nil {
+		return nil, err
+	}
 	return v, r.world.report(ctx, v)
 }
 

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"pusher/internal/operate"
 	"pusher/internal/push"
 	"pusher/internal/sandbox/provider"
 )
@@ -45,6 +46,7 @@ type verdict struct {
 	repeating  int // of these, WeChat's that refuses each repeat of what it may have accepted; their messages come and go
 	untold     int // unknown although the provider can say
 	extra      int // rows and messages that no event asked for
+	audit      operate.Report
 	wrong      []wrong
 }
 
@@ -140,7 +142,7 @@ func (v *verdict) left() string {
 }
 
 func (v *verdict) good() bool {
-	return v.quiet() && v.doubled == 0 && v.lost == 0 && v.strays == 0 && v.extra == 0 && v.immortal == 0 && v.died == 0
+	return v.quiet() && v.doubled == 0 && v.lost == 0 && v.strays == 0 && v.extra == 0 && v.immortal == 0 && v.died == 0 && len(v.audit.Gaps) == 0
 }
 
 // print writes the table, and how to see it again.
@@ -169,9 +171,14 @@ func (v *verdict) print(out io.Writer) {
 	line("group lag", v.lag, fmt.Sprintf("at most %d: WeChat's refusals of what it may have accepted, repeated inside the window", v.repeating))
 	line("keys without a time to live", v.immortal, "")
 	line("processes that ended by themselves", v.died, fmt.Sprintf("%d SIGTERMs did not end in exit 0", v.unclean))
+	line("gaps that the audit finds", len(v.audit.Gaps), fmt.Sprintf("pusher log audit: %d deliveries and %d keys compared, Aliyun asked about %d SMS; %d notes",
+		v.audit.Deliveries, v.audit.Keys, v.audit.Asked, len(v.audit.Notes)))
 	_ = t.Flush()
 	for _, w := range v.wrong {
 		_, _ = fmt.Fprintln(out, "  "+w.words)
+	}
+	for _, f := range v.audit.Gaps[:min(fewWrong, len(v.audit.Gaps))] {
+		_, _ = fmt.Fprintf(out, "  %s: the audit finds %s, %s: %s\n", f.Key, f.Kind, f.Where, f.Says)
 	}
 	_, _ = fmt.Fprintf(out, "Quiet %s after the healing. Again: make chaos SEED=%d CHAOS_FOR=%s\n", v.healed.Round(time.Second), v.options.Seed, brief(v.options.For))
 }

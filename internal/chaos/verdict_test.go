@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"pusher/internal/operate"
 	"pusher/internal/push"
 	"pusher/internal/sandbox/provider"
 )
@@ -63,6 +64,7 @@ func TestARunIsBadForMoreThanItsDeliveries(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]verdict{
 		"lag": {lag: 1}, "a row too many": {extra: 1}, "a key for ever": {immortal: 1}, "a process that crashed": {died: 1},
+		"a gap": {audit: operate.Report{Gaps: []operate.Finding{{Kind: operate.KindNoRow}}}},
 	} {
 		if v.good() {
 			t.Errorf("%s is good", name)
@@ -82,9 +84,10 @@ func TestTheTableTellsHowToSeeItAgain(t *testing.T) {
 	v := &verdict{
 		options: Options{Seed: 4711, For: 10 * time.Minute}, faults: map[string]int{string(redisFlushed): 3}, doubled: 2,
 		wrong: []wrong{{words: "push:dedup:resume_viewed:1:sms: accepted 2 times"}},
+		audit: operate.Report{Gaps: []operate.Finding{{Kind: operate.KindNoRow, Key: "push:dedup:resume_viewed:2:sms", Where: "push-events/0@7", Says: "committed"}}},
 	}
 	v.print(&out)
-	for _, want := range []string{"make chaos SEED=4711 CHAOS_FOR=10m\n", "redis FLUSHALL", "accepted 2 times"} {
+	for _, want := range []string{"make chaos SEED=4711 CHAOS_FOR=10m\n", "redis FLUSHALL", "accepted 2 times", "resume_viewed:2:sms: the audit finds no_row, push-events/0@7"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, &out)
 		}

@@ -38,6 +38,7 @@ type world struct {
 	sandbox *provider.Sandbox
 	lines   *lines
 	addrs   map[string]string // of each line, by name
+	direct  map[string]string // of each service, by name: the referee's way
 
 	log      *pgxpool.Pool
 	keys     *redis.Client
@@ -48,7 +49,7 @@ type world struct {
 
 // newWorld starts the services and opens the lines. Whatever was started is closed when it fails.
 func newWorld(ctx context.Context, dir string, seed uint64, c cast) (w *world, err error) {
-	w = &world{dir: dir, servers: map[string]*local.Server{}, lines: newLines(), addrs: map[string]string{}}
+	w = &world{dir: dir, servers: map[string]*local.Server{}, lines: newLines(), addrs: map[string]string{}, direct: map[string]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.close())
@@ -97,7 +98,7 @@ func (w *world) startServers(ctx context.Context, c cast) error {
 		if err != nil {
 			return err
 		}
-		w.servers[name] = server
+		w.servers[name], w.direct[name] = server, server.Addr
 		w.closers = append(w.closers, server.Close)
 	}
 	return nil
@@ -110,6 +111,7 @@ func (w *world) openLines(c cast) error {
 	if err != nil {
 		return err
 	}
+	w.direct[onProviders] = sandbox.Host
 	for i, process := range c.processes() {
 		for service, upstream := range map[string]string{
 			onKafka: w.servers[onKafka].Doors[i], onRedis: w.servers[onRedis].Addr,
@@ -156,9 +158,13 @@ func (w *world) prepare(ctx context.Context) error {
 	return w.kafka.makeTopics(ctx)
 }
 
-// environment points a process at its own lines.
-func (w *world) environment(process string) []string {
-	to := func(service string) string { return w.addrs[lineName(process, service)] }
+// by is the way of a process to the services: its own lines.
+func (w *world) by(process string) func(service string) string {
+	return func(service string) string { return w.addrs[lineName(process, service)] }
+}
+
+// environment points a program at the addresses that to gives for the services.
+func (w *world) environment(to func(service string) string) []string {
 	log, _ := url.Parse(w.servers[onPostgres].URL) // written by package local
 	log.Host = to(onPostgres)
 	sandbox := "http://" + to(onProviders)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -70,13 +71,19 @@ func TestO1_RequeueAfterAMendedTemplateSendsOnlyThose(t *testing.T) {
 	}
 }
 
-// audited audits the last hour.
-func (s *system) audited(provider string) operate.Report {
-	s.t.Helper()
-	now := time.Now()
-	report, err := assemble.Audit(s.t.Context(), s.cfg, s.log(), provider, now.Add(-time.Hour), now.Add(time.Minute))
-	if err != nil {
-		s.t.Fatal(err)
+// audited is what `pusher log audit` says of the last hour, with arguments of its own; it must exit 1 exactly if there are gaps.
+func (in *installation) audited(args ...string) operate.Report {
+	in.t.Helper()
+	to := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+	args = append([]string{"log", "audit", "--json", "--since", "1h", "--to", to}, args...)
+	p := in.start("pusher", "", args...)
+	code := p.code()
+	var report operate.Report
+	if err := json.NewDecoder(strings.NewReader(p.output())).Decode(&report); err != nil {
+		in.t.Fatalf("exit %d, %v:\n%s", code, err, p.output())
+	}
+	if want := min(len(report.Gaps), 1); code != want {
+		in.t.Errorf("%d gaps, and exit %d", len(report.Gaps), code)
 	}
 	return report
 }
@@ -101,36 +108,37 @@ func (s *system) do(sql string) {
 
 func TestAuditFindsNothingWhereAllIsWellAndEveryPlantedGap(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, 1)
-	s.patient()
-	_, stop := s.run()
+	s := install(t, map[string]string{ // time that a busy machine needs
+		"PUSHER_DEDUP_LEASE": "12s", "PUSHER_CHANNELS_NOTIFY_TIMEOUT": "5s", "PUSHER_CHANNELS_SMS_TIMEOUT": "5s", "PUSHER_CHANNELS_WECHAT_TIMEOUT": "5s",
+	})
+	p := s.pusher("")
 	s.write(event(1, ""), event(2, ""), event(2, ""), event(3, `"actions":["sms"],`), `{"biz_type":"resume_viewed"}`, event(4, `"actions":["fax"],`))
 	s.settled(7, push.Sent)
 	s.caughtUp()
-	stop()
-	whole := s.audited("aliyun")
+	p.retire()
+	whole := s.audited("--provider", "aliyun")
 	if len(whole.Gaps)+len(whole.Notes) > 0 || whole.Records != 6 || whole.Deliveries != 11 || whole.Poison != 1 || whole.Asked != 3 || whole.Keys != 8 || whole.Waiting != 0 {
 		t.Fatalf("all is well, and the audit says %+v", whole)
 	}
 
 	// Never read, and committed all the same: an offset that was skipped.
 	s.write(event(5, `"actions":["notify"],`))
-	if got := s.audited(""); len(got.Gaps) > 0 || got.Waiting != 1 {
+	if got := s.audited(); len(got.Gaps) > 0 || got.Waiting != 1 {
 		t.Errorf("what waits is no gap: %+v", got)
 	}
 	s.skip(7)
-	if got := s.audited(""); kinds(got.Gaps) != "no_row" || !strings.HasSuffix(got.Gaps[0].Where, "/0@6") || got.Gaps[0].Key != "push:dedup:resume_viewed:5:notify" {
+	if got := s.audited(); kinds(got.Gaps) != "no_row" || !strings.HasSuffix(got.Gaps[0].Where, "/0@6") || got.Gaps[0].Key != "push:dedup:resume_viewed:5:notify" {
 		t.Errorf("an offset skipped: %+v", got.Gaps)
 	}
 	s.write(`no event`)
 	s.skip(8)
-	if got := s.audited(""); kinds(got.Gaps) != "no_letter no_row" {
+	if got := s.audited(); kinds(got.Gaps) != "no_letter no_row" {
 		t.Errorf("poison without a letter: %+v", got.Gaps)
 	}
 
 	// A row that somebody deleted: its record, its key and its in-app message are left.
 	s.do(`DELETE FROM push_log WHERE dedup_id = '1' AND action = 'notify'`)
-	if got := s.audited(""); kinds(got.Gaps) != "key_without_row no_letter no_row no_row row_missing" {
+	if got := s.audited(); kinds(got.Gaps) != "key_without_row no_letter no_row no_row row_missing" {
 		t.Errorf("a row deleted: %s %+v", kinds(got.Gaps), got.Gaps)
 	}
 
@@ -138,11 +146,11 @@ func TestAuditFindsNothingWhereAllIsWellAndEveryPlantedGap(t *testing.T) {
 	s.do(`DELETE FROM push_log WHERE dedup_id = '3'`)
 	s.forget()
 	s.write(event(3, `"actions":["sms"],`))
-	_, stop = s.run()
+	p = s.pusher("")
 	s.settled(6, push.Sent)
 	s.caughtUp()
-	stop()
-	got := s.audited("aliyun")
+	p.retire()
+	got := s.audited("--provider", "aliyun")
 	if n := strings.Count(kinds(got.Gaps), operate.KindTwice); n != 1 {
 		t.Errorf("a doubled send: %+v", got.Gaps)
 	}

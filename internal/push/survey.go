@@ -4,12 +4,12 @@ import "time"
 
 // Part is one partition as an audit finds it: the offsets of a time, and how far the group has got.
 type Part struct {
-	Topic     string
-	Partition int
-	From      int64 // the first offset of the time
-	To        int64 // one past its last
-	Committed int64 // what the group has committed; -1: nothing
-	End       int64 // one past the last record of all
+	Topic     string `json:"topic"`
+	Partition int    `json:"partition"`
+	From      int64  `json:"from"`      // the first offset of the time
+	To        int64  `json:"to"`        // one past its last
+	Committed int64  `json:"committed"` // what the group has committed; -1: nothing
+	End       int64  `json:"end"`       // one past the last record of all
 }
 
 // Twice is a delivery that the push log itself shows to have been accepted more than once.
