@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -73,17 +74,27 @@ func (b *batcher[Q, A]) step(ctx context.Context, stop <-chan struct{}) bool {
 	case <-stop:
 		return false
 	}
+	for grown := true; grown && len(batch) < b.most; {
+		runtime.Gosched() // those that are awake already, as after the answers of another stage, come along
+		n := len(batch)
+		batch = b.gather(batch)
+		grown = len(batch) > n
+	}
+	b.flush(ctx, batch)
+	return true
+}
+
+// gather takes what has gathered into a batch.
+func (b *batcher[Q, A]) gather(batch []call[Q, A]) []call[Q, A] {
 	for len(batch) < b.most {
 		select {
 		case c := <-b.calls:
 			batch = append(batch, c)
-			continue
 		default:
+			return batch
 		}
-		break
 	}
-	b.flush(ctx, batch)
-	return true
+	return batch
 }
 
 func (b *batcher[Q, A]) flush(ctx context.Context, batch []call[Q, A]) {

@@ -64,7 +64,7 @@ func (t *turn) mayRepeat(row push.Row, repeats int) bool {
 	if t.del.Action.Capability() != push.Windowed || row.Status != push.Unknown || row.Owner != t.owner || repeats >= inlineRepeats {
 		return false
 	}
-	channel := t.d.cfg.Channels[t.del.Action]
+	channel := t.channel
 	wait := time.Second << repeats
 	if channel.ResendWithin-row.AmbiguousAge < channel.Timeout+wait {
 		return false

@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -69,7 +68,7 @@ func (t *turn) try(row push.Row, message push.Message) (push.Result, bool) {
 		return t.crowded(row), !t.d.isStopping()
 	}
 	defer leave()
-	via := t.d.cfg.Channels[t.del.Action].named(row.Provider)
+	via := t.channel.named(row.Provider)
 	if via == nil {
 		return t.failed(row, noSender()), true
 	}
@@ -103,8 +102,8 @@ func (t *turn) try(row push.Row, message push.Message) (push.Result, bool) {
 // enter asks the sender for the permission to make one request. It is waited for as long as the lease leaves time for
 // the request itself; an error that nobody classified is a refusal like any other, since nothing left.
 func (t *turn) enter(via Sender, message push.Message) (leave func(error), refused *push.Failure) {
-	ctx, cancel := context.WithTimeout(t.d.open, t.lease.left()-t.d.cfg.Channels[t.del.Action].Timeout)
-	defer cancel()
+	ctx := briefly(t.d.open, t.lease.left()-t.channel.Timeout)
+	defer ctx.end()
 	leave, err := via.Enter(ctx, message)
 	if err == nil {
 		return leave, nil
@@ -125,7 +124,7 @@ func noSender() *push.Failure {
 // too when the request repeats one that may have been accepted, and the event not past its time.
 func (t *turn) fence(row push.Row) bool {
 	now := t.d.cfg.Now()
-	channel := t.d.cfg.Channels[t.del.Action]
+	channel := t.channel
 	if t.d.isStopping() || t.lease.left() < channel.Timeout {
 		return false
 	}
@@ -140,8 +139,8 @@ func (t *turn) fence(row push.Row) bool {
 
 // call makes the request under the channel's timeout and measures it. A sender that panics may have sent.
 func (t *turn) call(via Sender, message push.Message) (accepted push.Acceptance, err error) {
-	ctx, cancel := context.WithTimeout(t.d.life, t.d.cfg.Channels[t.del.Action].Timeout)
-	defer cancel()
+	ctx := briefly(t.d.life, t.channel.Timeout)
+	defer ctx.end()
 	t.d.held.sending.Add(1)
 	defer t.d.held.sending.Add(-1)
 	began := t.d.cfg.Now()
@@ -177,7 +176,7 @@ func (t *turn) message(row push.Row) (push.Message, error) {
 			return push.Message{}, fmt.Errorf("reading the row's event: %w", err)
 		}
 		remembered.TraceParent = t.del.Event.TraceParent // a trace is of the message, not of the fact
-		t.del.Event, t.intent.RecipientFull = remembered, row.Recipient
+		t.del.Event, t.intent.RecipientFull, t.vars = remembered, row.Recipient, nil
 	}
 	m := t.asMessage()
 	m.Reference, m.Recipient = t.del.Reference(row.Round), t.intent.RecipientFull
@@ -186,13 +185,16 @@ func (t *turn) message(row push.Row) (push.Message, error) {
 
 // asMessage is the message as far as it decides who can send it.
 func (t *turn) asMessage() push.Message {
-	return push.Message{BizType: t.del.BizType, Vars: t.del.Event.Vars()}
+	if t.vars == nil {
+		t.vars = t.del.Event.Vars()
+	}
+	return push.Message{BizType: t.del.BizType, Vars: t.vars}
 }
 
 func (t *turn) held(row push.Row) push.Held {
 	return push.Held{
 		ID: row.ID, Owner: t.owner, Attempt: row.Attempt, Lease: t.d.cfg.Lease,
-		ResendWithin: t.d.cfg.Channels[t.del.Action].ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts,
+		ResendWithin: t.channel.ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts,
 	}
 }
 

@@ -36,8 +36,11 @@ type share struct {
 
 // enter takes a delivery in whose record has that many bytes; false: there was no room in time.
 func (s *share) enter(ctx context.Context, size int64) bool {
+	if s.room.TryAcquire(1) && s.holds(s.bytes.TryAcquire(size)) {
+		return true
+	}
 	if s.stuck.Load() {
-		return s.room.TryAcquire(1) && s.holds(s.bytes.TryAcquire(size))
+		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, shareWait)
 	defer cancel()
@@ -121,12 +124,12 @@ func (t *turn) slot() (leave func(), ok bool) {
 	if s == nil {
 		return func() {}, true
 	}
-	ctx, cancel := context.WithTimeout(t.d.open, t.d.cfg.Lease)
-	defer cancel()
-	if s.slots.Acquire(ctx, 1) != nil {
+	ctx := briefly(t.d.open, t.d.cfg.Lease)
+	defer ctx.end()
+	if !s.slots.TryAcquire(1) && s.slots.Acquire(ctx, 1) != nil {
 		return nil, false
 	}
-	if t.d.slots.Acquire(ctx, 1) != nil {
+	if !t.d.slots.TryAcquire(1) && t.d.slots.Acquire(ctx, 1) != nil {
 		s.slots.Release(1)
 		return nil, false
 	}

@@ -13,7 +13,7 @@ func (t *turn) next(row push.Row, result push.Result) Sender {
 		return nil
 	}
 	t.tried = append(t.tried, row.Provider)
-	return t.d.cfg.Channels[t.del.Action].pick(t.asMessage(), t.tried)
+	return t.channel.pick(t.asMessage(), t.tried)
 }
 
 // switchTo files the attempt and makes the row the next provider's, before that one is called. Like any write of a

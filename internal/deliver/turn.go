@@ -31,7 +31,7 @@ func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery, size int64,
 	first := d.cfg.Now()
 	for {
 		t := &turn{
-			d: d, del: del, key: key, size: size, owner: push.NewOwner(),
+			d: d, del: del, key: key, size: size, owner: push.NewOwner(), channel: d.cfg.Channels[del.Action],
 			lease: newLease(d.cfg.Now, d.cfg.Lease), first: first, span: of,
 		}
 		end := t.run(ctx)
@@ -47,20 +47,22 @@ func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery, size int64,
 
 // turn is one claim of a delivery and what follows from it. Its owner token is its own: never reused by another.
 type turn struct {
-	d     *Deliverer
-	del   *push.Delivery
-	key   string
-	size  int64 // bytes of its record
-	owner string
-	lease *lease
-	first time.Time // when this process first looked at the delivery
+	d       *Deliverer
+	del     *push.Delivery
+	key     string
+	size    int64 // bytes of its record
+	owner   string
+	channel Channel
+	lease   *lease
+	first   time.Time // when this process first looked at the delivery
 
 	hold     *hold
 	intent   push.Intent
-	asked    time.Time     // when the answer was asked for that entitles to the present attempt
-	tried    []string      // providers that refused it (rule P5)
-	soonest  time.Duration // the shortest wait that one of them asked for; 0: none
-	released bool          // the key was given back: there is nothing left to settle
+	asked    time.Time         // when the answer was asked for that entitles to the present attempt
+	vars     map[string]string // of the event, for templates; nil until they are needed
+	tried    []string          // providers that refused it (rule P5)
+	soonest  time.Duration     // the shortest wait that one of them asked for; 0: none
+	released bool              // the key was given back: there is nothing left to settle
 
 	span  traced // the delivery's
 	facts Facts  // what it says in the end
@@ -202,7 +204,7 @@ func (t *turn) intend() (push.Row, *ending) {
 }
 
 func (t *turn) newIntent() push.Intent {
-	channel := t.d.cfg.Channels[t.del.Action]
+	channel := t.channel
 	intent := push.Intent{
 		Delivery: t.del, Owner: t.owner, Lease: t.d.cfg.Lease,
 		ResendWithin: channel.ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts, Worker: t.d.cfg.Worker,

@@ -29,6 +29,58 @@ type Metrics struct {
 	rateWaits   *prometheus.HistogramVec // provider
 	receipts    receipts
 	failures    failures
+	hot         hot
+}
+
+// hot is the metrics that every delivery meets.
+type hot struct {
+	events     children[string, prometheus.Counter]
+	deliveries children[rowLabels, prometheus.Counter]
+	duplicates children[duplicateLabels, prometheus.Counter]
+	attempts   children[attemptLabels, attempt]
+}
+
+type rowLabels struct {
+	action   push.Action
+	provider string
+	status   push.Status
+}
+
+type duplicateLabels struct {
+	action push.Action
+	by     string
+}
+
+type attemptLabels struct {
+	action   push.Action
+	provider string
+	class    push.Class
+}
+
+// attempt is the count and the times of requests.
+type attempt struct {
+	count prometheus.Counter
+	took  prometheus.Observer
+}
+
+// heat says where the metrics are that every delivery meets.
+func (m *Metrics) heat() {
+	m.hot.events.find = func(outcome string) prometheus.Counter {
+		return m.events.WithLabelValues(oneOf(outcomes, outcome))
+	}
+	m.hot.deliveries.find = func(l rowLabels) prometheus.Counter {
+		return m.deliveries.WithLabelValues(action(l.action), oneOf(providers, l.provider), status(l.status))
+	}
+	m.hot.duplicates.find = func(l duplicateLabels) prometheus.Counter {
+		return m.duplicates.WithLabelValues(action(l.action), oneOf(stoppers, l.by))
+	}
+	m.hot.attempts.find = func(l attemptLabels) attempt {
+		provider := oneOf(providers, l.provider)
+		return attempt{
+			count: m.attempts.WithLabelValues(action(l.action), provider, l.class.String()),
+			took:  m.took.WithLabelValues(action(l.action), provider),
+		}
+	}
 }
 
 // New makes the metrics of one process, with those of Go and the process itself.
@@ -51,6 +103,7 @@ func New(version string) *Metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"action", "provider"}),
 	}
+	m.heat()
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.events, m.deliveries, m.duplicates, m.attempts, m.took, m.leasesLost, m.takeovers, m.switches, m.deadLetters,
 		m.consumer, m.unread, m.rateWaits)
@@ -78,23 +131,23 @@ func (m *Metrics) Handler() http.Handler {
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Event counts a record taken care of, by outcome: one of the Outcome constants.
-func (m *Metrics) Event(outcome string) { m.events.WithLabelValues(oneOf(outcomes, outcome)).Inc() }
+func (m *Metrics) Event(outcome string) { m.hot.events.of(outcome).Inc() }
 
 // Row counts what a delivery's row said when its turn ended.
 func (m *Metrics) Row(a push.Action, provider string, s push.Status) {
-	m.deliveries.WithLabelValues(action(a), oneOf(providers, provider), status(s)).Inc()
+	m.hot.deliveries.of(rowLabels{a, provider, s}).Inc()
 }
 
 // Duplicate counts a message discarded, by what stopped it: "redis" or "row".
 func (m *Metrics) Duplicate(a push.Action, by string) {
-	m.duplicates.WithLabelValues(action(a), oneOf(stoppers, by)).Inc()
+	m.hot.duplicates.of(duplicateLabels{a, by}).Inc()
 }
 
 // Attempt counts one request at a provider and the time it took.
 func (m *Metrics) Attempt(a push.Action, provider string, c push.Class, took time.Duration) {
-	provider = oneOf(providers, provider)
-	m.attempts.WithLabelValues(action(a), provider, c.String()).Inc()
-	m.took.WithLabelValues(action(a), provider).Observe(took.Seconds())
+	of := m.hot.attempts.of(attemptLabels{a, provider, c})
+	of.count.Inc()
+	of.took.Observe(took.Seconds())
 }
 
 // LeaseLost counts a claim found in another owner's hands.
