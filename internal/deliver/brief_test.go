@@ -25,6 +25,7 @@ func TestBriefEndsAsAContextWithTimeoutDoes(t *testing.T) {
 	} {
 		for _, waited := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					parent, cancel := context.WithCancel(t.Context())
 					defer cancel()
