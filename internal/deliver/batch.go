@@ -17,13 +17,24 @@ type batcher[Q, A any] struct {
 	do    func(context.Context, []Q) []A // answers item by item, in order
 	most  int                            // items a batch
 	limit time.Duration                  // the longest one batch may take
+
+	waiters sync.Pool // of waiter[A], for ask
 }
 
+// call is one item on its way, and who gets its answer.
 type call[Q, A any] struct {
-	ask    Q
-	answer chan<- A
-	span   traced
+	ask  Q
+	to   receiver[A]
+	span traced // its own part: ends with the answer
 }
+
+// receiver gets the answer to one call, once, in the goroutine of the batcher: it must not wait.
+type receiver[A any] interface{ answered(a A) }
+
+// waiter is the receiver of somebody who waits.
+type waiter[A any] chan A
+
+func (w waiter[A]) answered(a A) { w <- a }
 
 func newBatcher[Q, A any](
 	t Tracer, stage string, most int, limit time.Duration, do func(context.Context, []Q) []A,
@@ -35,23 +46,27 @@ func newBatcher[Q, A any](
 // batch's queue: from then on the answer comes, bounded by the batch's limit, so that no write is left in doubt by
 // our own impatience.
 func (b *batcher[Q, A]) ask(ctx context.Context, span traced, q Q) (A, error) {
-	if span.Span == nil {
-		return b.hand(ctx, span, q)
+	w, ok := b.waiters.Get().(waiter[A])
+	if !ok {
+		w = make(waiter[A], 1)
 	}
-	span = span.part(b.stage)
-	answer, err := b.hand(ctx, span, q)
-	span.end(said(answer, err))
-	return answer, err
+	defer b.waiters.Put(w)
+	if err := b.post(ctx, span, q, w); err != nil {
+		var none A
+		return none, err
+	}
+	return <-w, nil
 }
 
-func (b *batcher[Q, A]) hand(ctx context.Context, span traced, q Q) (A, error) {
-	answer := make(chan A, 1)
+// post hands one item over as ask does, and does not wait: to gets the answer.
+func (b *batcher[Q, A]) post(ctx context.Context, span traced, q Q, to receiver[A]) error {
+	span = span.part(b.stage)
 	select {
-	case b.calls <- call[Q, A]{ask: q, answer: answer, span: span}:
-		return <-answer, nil
+	case b.calls <- call[Q, A]{ask: q, to: to, span: span}:
+		return nil
 	case <-ctx.Done():
-		var none A
-		return none, context.Cause(ctx)
+		span.end(Facts{Err: context.Cause(ctx)})
+		return context.Cause(ctx)
 	}
 }
 
@@ -70,7 +85,7 @@ func (b *batcher[Q, A]) step(ctx context.Context, stop <-chan struct{}) bool {
 	var batch []call[Q, A]
 	select {
 	case c := <-b.calls:
-		batch = append(batch, c)
+		batch = append(make([]call[Q, A], 0, min(1+len(b.calls), b.most)), c)
 	case <-stop:
 		return false
 	}
@@ -106,6 +121,9 @@ func (b *batcher[Q, A]) flush(ctx context.Context, batch []call[Q, A]) {
 	defer cancel()
 	defer batched(b.tracer, b.stage, batch).end(Facts{})
 	for i, a := range b.do(ctx, asks) {
-		batch[i].answer <- a
+		if c := batch[i]; c.span.Span != nil {
+			c.span.end(said(a))
+		}
+		batch[i].to.answered(a)
 	}
 }

@@ -91,7 +91,7 @@ func TestBatcherNeverExceedsItsMost(t *testing.T) {
 func TestBatcherGivesUpOnlyBeforeTheQueue(t *testing.T) {
 	t.Parallel()
 	b := newBatcher(nil, "", 1, time.Minute, (&double{}).do) // no runner: the queue of 1 fills
-	b.calls <- call[int, int]{answer: make(chan int, 1)}
+	b.calls <- call[int, int]{to: make(waiter[int], 1)}
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)

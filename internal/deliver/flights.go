@@ -10,7 +10,7 @@ import (
 // until a lease ends.
 type flights struct {
 	mu   sync.Mutex
-	keys map[string]chan struct{} // guarded by mu; closed when the key's flight ends
+	keys map[string]chan struct{} // guarded by mu; nil until somebody waits, closed when the key's flight ends
 }
 
 func newFlights() *flights { return &flights{keys: make(map[string]chan struct{})} }
@@ -34,17 +34,24 @@ func (f *flights) enter(ctx context.Context, key string) error {
 func (f *flights) take(key string) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if other, taken := f.keys[key]; taken {
-		return other
+	other, taken := f.keys[key]
+	if !taken {
+		f.keys[key] = nil
+		return nil
 	}
-	f.keys[key] = make(chan struct{})
-	return nil
+	if other == nil {
+		other = make(chan struct{})
+		f.keys[key] = other
+	}
+	return other
 }
 
 // leave gives the key up and wakes who waits for it.
 func (f *flights) leave(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	close(f.keys[key])
+	if waited := f.keys[key]; waited != nil {
+		close(waited)
+	}
 	delete(f.keys, key)
 }

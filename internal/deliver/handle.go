@@ -12,7 +12,8 @@ import (
 var ErrKept = errors.New("not taken care of in time: the record comes again")
 
 // Handle takes one record in: it decodes it, plans its deliveries and starts them, and returns as soon as they are
-// under way. It blocks while there is no room for them (number and bytes). A *push.PoisonError says that the record
+// under way. It blocks while there is no room for them (number and bytes), and while as many claims as one batch takes wait
+// to go out. A *push.PoisonError says that the record
 // can never become an event, push.ErrTombstone that there is none; any other error that it was not taken in.
 //
 // done is called once: with nil when every delivery of the record has a row that somebody looks after
@@ -30,22 +31,11 @@ func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error))
 		span.end(Facts{Err: err})
 		return err
 	}
-	group := &party{left: len(deliveries), done: func(err error) {
-		span.end(Facts{Err: err})
-		d.bytes.Release(size)
-		d.held.bytes.Add(-size)
-		done(err)
-	}}
+	group := &party{d: d, left: len(deliveries), size: size, span: span, done: done}
+	flights := make([]flight, len(deliveries))
 	for i, del := range deliveries {
-		d.held.admitted.Add(1)
-		d.work.Go(func() {
-			taken, err := d.deliver(ctx, del, size, span)
-			d.held.admitted.Add(-1)
-			if i < room { // its own room: others of the record may take longer
-				d.room.Release(1)
-			}
-			group.leave(taken, err)
-		})
+		flights[i] = flight{d: d, ctx: ctx, del: del, size: size, span: span, of: group, room: i < room}
+		flights[i].begin()
 	}
 	return nil
 }
@@ -65,11 +55,15 @@ func (d *Deliverer) enter(ctx context.Context, n int, size int64) error {
 
 // party is the deliveries of one record: the last to leave says how it went.
 type party struct {
+	d    *Deliverer
+	size int64  // bytes of the record
+	span traced // the record's
+	done func(err error)
+
 	mu   sync.Mutex
 	left int   // guarded by mu
 	kept bool  // guarded by mu; some delivery is not taken care of
 	err  error // guarded by mu; some delivery is refused for its own data
-	done func(err error)
 }
 
 // leave counts one delivery out.
@@ -84,8 +78,16 @@ func (p *party) leave(taken bool, err error) {
 	switch {
 	case p.left > 0:
 	case p.kept:
-		p.done(ErrKept)
+		p.end(ErrKept)
 	default:
-		p.done(p.err)
+		p.end(p.err)
 	}
+}
+
+// end gives the record's bytes back, and says how it went.
+func (p *party) end(err error) {
+	p.span.end(Facts{Err: err})
+	p.d.bytes.Release(p.size)
+	p.d.held.bytes.Add(-p.size)
+	p.done(err)
 }

@@ -72,19 +72,18 @@ func batched[Q, A any](t Tracer, stage string, batch []call[Q, A]) traced {
 }
 
 // said is what an answer of Redis or PostgreSQL says in its span.
-func said(answer any, err error) Facts {
+func said(answer any) Facts {
 	switch a := answer.(type) {
 	case push.Grant:
-		f := Facts{Outcome: a.Verdict.String(), Attempt: a.Attempt, Err: a.Err}
-		return f.or(err)
+		return Facts{Outcome: a.Verdict.String(), Attempt: a.Attempt, Err: a.Err}
 	case push.KeyAnswer:
-		return Facts{Err: a.Err}.or(err)
+		return Facts{Err: a.Err}
 	case push.Answer:
 		return Facts{
 			Round: a.Row.Round, Attempt: a.Row.Attempt, Provider: a.Row.Provider, Outcome: string(a.Row.Status), Err: a.Err,
-		}.or(err)
+		}
 	}
-	return Facts{Err: err}
+	return Facts{}
 }
 
 // or gives the facts an error from outside.

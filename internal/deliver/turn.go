@@ -15,36 +15,6 @@ const (
 	lookMost   = time.Second
 )
 
-// deliver takes one delivery through its turns. It reports whether the delivery is taken care of: its row has left
-// sending, or somebody else looks after it. An error says that PostgreSQL refuses its data, for good.
-func (d *Deliverer) deliver(ctx context.Context, del *push.Delivery, size int64, of traced) (taken bool, err error) {
-	key := del.Key()
-	var facts Facts
-	if span := of.part("delivery"); span.Span != nil {
-		of = span
-		defer func() { span.end(facts.or(err)) }()
-	}
-	if d.flights.enter(ctx, key) != nil {
-		return false, nil
-	}
-	defer d.flights.leave(key)
-	first := d.cfg.Now()
-	for {
-		t := &turn{
-			d: d, del: del, key: key, size: size, owner: push.NewOwner(), channel: d.cfg.Channels[del.Action],
-			lease: newLease(d.cfg.Now, d.cfg.Lease), first: first, span: of,
-		}
-		end := t.run(ctx)
-		facts = t.facts
-		if end.again == 0 {
-			return end.taken, end.err
-		}
-		if !d.pause(ctx, end.again) {
-			return false, nil
-		}
-	}
-}
-
 // turn is one claim of a delivery and what follows from it. Its owner token is its own: never reused by another.
 type turn struct {
 	d       *Deliverer
@@ -66,6 +36,8 @@ type turn struct {
 
 	span  traced // the delivery's
 	facts Facts  // what it says in the end
+
+	flight *flight
 }
 
 // ending is how a turn ends.
@@ -75,12 +47,10 @@ type ending struct {
 	again time.Duration // not 0: keep the message and look again after this
 }
 
-// run is the way of a delivery, in one sentence: claim, intent, send, result, settle.
-func (t *turn) run(ctx context.Context) ending {
-	if t.d.isStopping() {
-		return ending{}
-	}
-	grant, ok := t.claim(ctx)
+// run is the way of a delivery, in one sentence: claim, intent, send, result, settle. first is what its claim was answered,
+// where it has asked already.
+func (t *turn) run(ctx context.Context, first push.Grant) ending {
+	grant, ok := t.claim(ctx, first)
 	if !ok {
 		return ending{}
 	}
@@ -115,16 +85,18 @@ func (t *turn) run(ctx context.Context) ending {
 
 // claim asks for the key until it is answered, always as the same owner, so that a claim whose answer was lost is
 // granted again (rule C5). It gives up when the record's time is over. The steps stay short, so that everything goes
-// on at once when Redis is back.
-func (t *turn) claim(ctx context.Context) (push.Grant, bool) {
-	ask := push.Claim{
-		Key: t.key, Owner: t.owner, Retry: t.del.Retry,
-		RecordTime: t.del.Origin.Time, Window: t.del.Window,
-	}
+// on at once when Redis is back. first is an answer that has come already, if any.
+func (t *turn) claim(ctx context.Context, first push.Grant) (push.Grant, bool) {
+	grant := first
 	for wait := againFirst; ; wait = min(2*wait, lookMost) {
-		grant, err := t.d.claims.ask(ctx, t.span, ask)
-		if err != nil {
-			return push.Grant{}, false
+		if !isAnswer(grant) {
+			if t.d.isStopping() {
+				return push.Grant{}, false
+			}
+			var err error
+			if grant, err = t.d.claims.ask(ctx, t.span, t.asClaim()); err != nil {
+				return push.Grant{}, false
+			}
 		}
 		if grant.Err == nil {
 			return grant, true
@@ -134,6 +106,17 @@ func (t *turn) claim(ctx context.Context) (push.Grant, bool) {
 			t.release()
 			return push.Grant{}, false
 		}
+		grant = push.Grant{}
+	}
+}
+
+// isAnswer reports whether a claim has been answered at all.
+func isAnswer(g push.Grant) bool { return g.Verdict != 0 || g.Err != nil }
+
+func (t *turn) asClaim() push.Claim {
+	return push.Claim{
+		Key: t.key, Owner: t.owner, Retry: t.del.Retry,
+		RecordTime: t.del.Origin.Time, Window: t.del.Window,
 	}
 }
 
