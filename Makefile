@@ -10,6 +10,7 @@ RESTART_FOR   ?= 2m
 SEED          ?= 0
 BENCH         ?=
 WALKS         ?= 100
+RACE           = $(GO) test -race -count=1 -p 2 -timeout 30m $(if $(RUN),-run '$(RUN)')
 LINT_VERSION  := v2.15.0
 KAFKA_VERSION := 4.1.2
 
@@ -27,8 +28,9 @@ build: ## the programs into bin/
 test: bin/testservers ## all tests (PKG=./internal/store/... RUN=TestName narrow it)
 	bin/testservers -- $(GO) test -timeout 30m $(if $(RUN),-run '$(RUN)') $(PKG)
 
-race: bin/testservers ## all tests under the race detector, none from the cache
-	bin/testservers -- $(GO) test -race -count=1 -p 2 -timeout 30m $(if $(RUN),-run '$(RUN)') $(PKG)
+race: bin/testservers ## all tests under the race detector, none from the cache; the end-to-end tests, which measure times, by themselves
+	@$(GO) list $(PKG) | grep -v '/internal/e2e$$' | xargs -r bin/testservers -- $(RACE)
+	@$(GO) list $(PKG) | grep '/internal/e2e$$' | xargs -r bin/testservers -- $(RACE)
 
 check: vet lint race ## what CI checks, the demo aside
 
