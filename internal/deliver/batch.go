@@ -2,128 +2,177 @@ package deliver
 
 import (
 	"context"
-	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
 
-// batcher gathers single calls into batches. Nothing waits for a timer: an idle batcher sends a call at once, and
-// while its runners are out, further calls gather, so that batches grow with the load.
-type batcher[Q, A any] struct {
-	stage  string // names its spans
-	tracer Tracer // nil: nobody looks
+// batchMost bounds one batch at Redis or PostgreSQL.
+const batchMost = 300
 
-	calls chan call[Q, A]
-	do    func(context.Context, []Q) []A // answers item by item, in order
-	most  int                            // items a batch
-	limit time.Duration                  // the longest one batch may take
+// crew is what a Deliverer's goroutines have in common; it counts those that belong to no single delivery.
+type crew struct {
+	sync.WaitGroup
+
+	life   context.Context //nolint:containedctx // the process's own
+	tracer Tracer          // nil: nobody looks
+}
+
+// batcher gathers single calls into batches. Nothing waits for a timer: an idle batcher sends a call at once, and while
+// a batch is out, further calls gather, so that batches grow with the load. A second batch leaves beside the first only
+// when it is full: two small ones cost more than one of twice the size. The queue needs no bound of its own, since
+// deliveries are bounded where they are let in.
+type batcher[Q, A any] struct {
+	crew   *crew
+	stage  string                         // names its spans
+	beside int                            // batches out at once
+	most   int                            // items a batch
+	limit  time.Duration                  // the longest one batch may take
+	do     func(context.Context, []Q) []A // answers item by item, in order
 
 	waiters sync.Pool // of waiter[A], for ask
+
+	mu    sync.Mutex
+	queue []call[Q, A] // guarded by mu
+	last  uint64       // guarded by mu; numbers the calls
+	out   int          // guarded by mu; batches
 }
 
 // call is one item on its way, and who gets its answer.
 type call[Q, A any] struct {
+	n    uint64
+	ctx  context.Context //nolint:containedctx // what has ended before its batch leaves is not asked
 	ask  Q
 	to   receiver[A]
 	span traced // its own part: ends with the answer
 }
 
-// receiver gets the answer to one call, once, in the goroutine of the batcher: it must not wait.
-type receiver[A any] interface{ answered(a A) }
+// receiver gets the answer to one call, once, in the goroutine of its batch: it must not wait, since the answers of others
+// come behind it. An error is the cause of its context's end, and says that the call was not asked at all.
+type receiver[A any] interface{ answered(a A, err error) }
 
 // waiter is the receiver of somebody who waits.
-type waiter[A any] chan A
+type waiter[A any] chan answer[A]
 
-func (w waiter[A]) answered(a A) { w <- a }
-
-func newBatcher[Q, A any](
-	t Tracer, stage string, most int, limit time.Duration, do func(context.Context, []Q) []A,
-) *batcher[Q, A] {
-	return &batcher[Q, A]{stage: stage, tracer: t, calls: make(chan call[Q, A], most), do: do, most: most, limit: limit}
+type answer[A any] struct {
+	a   A
+	err error
 }
 
-// ask hands one item over and waits for its answer, a part of span. It gives up only while the item has not been taken into a
-// batch's queue: from then on the answer comes, bounded by the batch's limit, so that no write is left in doubt by
-// our own impatience.
+func (w waiter[A]) answered(a A, err error) { w <- answer[A]{a, err} }
+
+func newBatcher[Q, A any](
+	c *crew, stage string, beside int, limit time.Duration, do func(context.Context, []Q) []A,
+) *batcher[Q, A] {
+	return &batcher[Q, A]{crew: c, stage: stage, beside: beside, most: batchMost, limit: limit, do: do}
+}
+
+// ask hands one item over and waits for its answer, a part of span. It gives up only while the item is in no batch: from
+// then on the answer comes, bounded by the batch's limit, so that no write is left in doubt by our own impatience.
 func (b *batcher[Q, A]) ask(ctx context.Context, span traced, q Q) (A, error) {
 	w, ok := b.waiters.Get().(waiter[A])
 	if !ok {
 		w = make(waiter[A], 1)
 	}
 	defer b.waiters.Put(w)
-	if err := b.post(ctx, span, q, w); err != nil {
-		var none A
-		return none, err
-	}
-	return <-w, nil
-}
-
-// post hands one item over as ask does, and does not wait: to gets the answer.
-func (b *batcher[Q, A]) post(ctx context.Context, span traced, q Q, to receiver[A]) error {
-	span = span.part(b.stage)
+	n := b.post(ctx, span, q, w)
 	select {
-	case b.calls <- call[Q, A]{ask: q, to: to, span: span}:
-		return nil
+	case got := <-w:
+		return got.a, got.err
 	case <-ctx.Done():
-		span.end(Facts{Err: context.Cause(ctx)})
-		return context.Cause(ctx)
+		b.withdraw(n)
+		got := <-w
+		return got.a, got.err
 	}
 }
 
-// start runs n runners until stop closes and the queue is empty; wg waits for them.
-func (b *batcher[Q, A]) start(ctx context.Context, wg *sync.WaitGroup, stop <-chan struct{}, n int) {
-	for range n {
-		wg.Go(func() {
-			for b.step(ctx, stop) {
-			}
-		})
-	}
+// post hands one item over as ask does, and does not wait: to gets the answer. It returns the number of the call.
+func (b *batcher[Q, A]) post(ctx context.Context, span traced, q Q, to receiver[A]) uint64 {
+	span = span.part(b.stage)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last++
+	b.queue = append(b.queue, call[Q, A]{n: b.last, ctx: ctx, ask: q, to: to, span: span})
+	b.leave()
+	return b.last
 }
 
-// step runs one batch: it waits for a first call, then takes what has gathered. It returns false when stop is closed.
-func (b *batcher[Q, A]) step(ctx context.Context, stop <-chan struct{}) bool {
-	var batch []call[Q, A]
-	select {
-	case c := <-b.calls:
-		batch = append(make([]call[Q, A], 0, min(1+len(b.calls), b.most)), c)
-	case <-stop:
-		return false
+// withdraw gives a call up that is in no batch yet.
+func (b *batcher[Q, A]) withdraw(n uint64) {
+	b.mu.Lock()
+	i := slices.IndexFunc(b.queue, func(c call[Q, A]) bool { return c.n == n })
+	if i < 0 {
+		b.mu.Unlock()
+		return
 	}
-	for grown := true; grown && len(batch) < b.most; {
-		runtime.Gosched() // those that are awake already, as after the answers of another stage, come along
-		n := len(batch)
-		batch = b.gather(batch)
-		grown = len(batch) > n
-	}
-	b.flush(ctx, batch)
-	return true
+	c := b.queue[i]
+	b.queue = slices.Delete(b.queue, i, i+1)
+	b.mu.Unlock()
+	c.giveUp()
 }
 
-// gather takes what has gathered into a batch.
-func (b *batcher[Q, A]) gather(batch []call[Q, A]) []call[Q, A] {
-	for len(batch) < b.most {
-		select {
-		case c := <-b.calls:
-			batch = append(batch, c)
-		default:
-			return batch
+// giveUp answers a call that was not asked.
+func (c *call[Q, A]) giveUp() {
+	var none A
+	err := context.Cause(c.ctx)
+	c.span.end(Facts{Err: err})
+	c.to.answered(none, err)
+}
+
+// leave sends a batch off where one may go; the caller holds the lock.
+func (b *batcher[Q, A]) leave() {
+	if len(b.queue) == 0 || b.out == b.beside || b.out > 0 && len(b.queue) < b.most {
+		return
+	}
+	b.out++
+	b.crew.Go(b.run)
+}
+
+// run is one batch. The next one may leave before its answers are handed out.
+func (b *batcher[Q, A]) run() {
+	batch := b.take()
+	answers := b.flush(batch)
+	b.mu.Lock()
+	b.out--
+	b.leave()
+	b.mu.Unlock()
+	for i, a := range answers {
+		if c := &batch[i]; c.span.Span != nil {
+			c.span.end(said(a))
 		}
+		batch[i].to.answered(a, nil)
+	}
+}
+
+// take takes what has gathered into a batch, and gives up what has ended meanwhile.
+func (b *batcher[Q, A]) take() []call[Q, A] {
+	b.mu.Lock()
+	n := min(len(b.queue), b.most)
+	taken := slices.Clone(b.queue[:n])
+	b.queue = slices.Delete(b.queue, 0, n)
+	b.mu.Unlock()
+	batch := taken[:0]
+	for _, c := range taken {
+		if c.ctx.Err() != nil {
+			c.giveUp()
+			continue
+		}
+		batch = append(batch, c)
 	}
 	return batch
 }
 
-func (b *batcher[Q, A]) flush(ctx context.Context, batch []call[Q, A]) {
+// flush sends a batch and waits for its answers.
+func (b *batcher[Q, A]) flush(batch []call[Q, A]) []A {
+	if len(batch) == 0 {
+		return nil
+	}
 	asks := make([]Q, len(batch))
 	for i, c := range batch {
 		asks[i] = c.ask
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.limit)
+	ctx, cancel := context.WithTimeout(b.crew.life, b.limit)
 	defer cancel()
-	defer batched(b.tracer, b.stage, batch).end(Facts{})
-	for i, a := range b.do(ctx, asks) {
-		if c := batch[i]; c.span.Span != nil {
-			c.span.end(said(a))
-		}
-		batch[i].to.answered(a)
-	}
+	defer batched(b.crew.tracer, b.stage, batch).end(Facts{})
+	return b.do(ctx, asks)
 }

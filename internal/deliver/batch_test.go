@@ -3,8 +3,11 @@ package deliver
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -29,13 +32,12 @@ func (d *double) do(_ context.Context, asks []int) []int {
 	return answers
 }
 
-func startBatcher(t *testing.T, most, runners int, d *double) *batcher[int, int] {
+func startBatcher(t *testing.T, most, beside int, d *double) *batcher[int, int] {
 	t.Helper()
-	b := newBatcher(nil, "", most, time.Minute, d.do)
-	stop := make(chan struct{})
-	var crew sync.WaitGroup
-	b.start(t.Context(), &crew, stop, runners)
-	t.Cleanup(func() { close(stop); crew.Wait() })
+	c := &crew{life: t.Context()}
+	b := newBatcher(c, "", beside, time.Minute, d.do)
+	b.most = most
+	t.Cleanup(c.Wait)
 	return b
 }
 
@@ -55,20 +57,40 @@ func TestBatcherAnswersEachCallItsOwn(t *testing.T) {
 
 func TestBatcherGathersWhileABatchIsOut(t *testing.T) {
 	t.Parallel()
-	d := &double{gate: make(chan struct{})}
-	b := startBatcher(t, 50, 1, d)
-	var calls sync.WaitGroup
-	for i := range 41 {
-		calls.Go(func() { _, _ = b.ask(t.Context(), traced{}, i) })
-		if i == 0 { // the first goes alone; the others gather behind it
-			waitFor(t, func() bool { d.mu.Lock(); defer d.mu.Unlock(); return len(d.sizes) == 1 })
-		}
-	}
-	waitFor(t, func() bool { return len(b.calls) == 40 })
-	close(d.gate)
-	calls.Wait()
-	if len(d.sizes) != 2 || d.sizes[0] != 1 || d.sizes[1] != 40 {
-		t.Errorf("batches of %v, want [1 40]", d.sizes)
+	for name, c := range map[string]struct{ beside, most, calls int }{
+		"all behind it":               {beside: 1, most: 50, calls: 40},
+		"a second waits to be full":   {beside: 2, most: 50, calls: 40},
+		"a second leaves when full":   {beside: 2, most: 40, calls: 40},
+		"but no third, full as it is": {beside: 2, most: 20, calls: 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := &double{gate: make(chan struct{})}
+				b := startBatcher(t, c.most, c.beside, d)
+				var answers counter
+				b.post(t.Context(), traced{}, 0, &answers)
+				synctest.Wait() // the first goes alone
+				for range c.calls {
+					b.post(t.Context(), traced{}, 1, &answers)
+				}
+				synctest.Wait()
+				d.mu.Lock()
+				want := []int{1}
+				if c.beside > 1 && c.most <= c.calls {
+					want = append(want, c.most)
+				}
+				if !slices.Equal(d.sizes, want) {
+					t.Errorf("batches of %v are out, want %v", d.sizes, want)
+				}
+				d.mu.Unlock()
+				close(d.gate)
+				b.crew.Wait()
+				if got := int(answers.n.Load()); got != 1+c.calls {
+					t.Errorf("%d answers to %d calls, in batches of %v", got, 1+c.calls, d.sizes)
+				}
+			})
+		})
 	}
 }
 
@@ -88,15 +110,50 @@ func TestBatcherNeverExceedsItsMost(t *testing.T) {
 	}
 }
 
-func TestBatcherGivesUpOnlyBeforeTheQueue(t *testing.T) {
+func TestBatcherGivesUpOnlyWhatIsInNoBatch(t *testing.T) {
 	t.Parallel()
-	b := newBatcher(nil, "", 1, time.Minute, (&double{}).do) // no runner: the queue of 1 fills
-	b.calls <- call[int, int]{to: make(waiter[int], 1)}
-	cause := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
-	if _, err := b.ask(ctx, traced{}, 1); !errors.Is(err, cause) {
-		t.Errorf("ask = %v, want the cause", err)
+	synctest.Test(t, func(t *testing.T) {
+		d := &double{gate: make(chan struct{})}
+		b := startBatcher(t, 50, 1, d)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		said := map[string]error{}
+		var mu sync.Mutex
+		ask := func(name string) {
+			_, err := b.ask(ctx, traced{}, 1)
+			mu.Lock()
+			defer mu.Unlock()
+			said[name] = err
+		}
+		go ask("in a batch")
+		synctest.Wait()
+		go ask("in the queue")
+		var posted counter
+		b.post(ctx, traced{}, 1, &posted)
+		synctest.Wait()
+		cause := errors.New("enough")
+		cancel(cause)
+		synctest.Wait()
+		if err, there := said["in the queue"]; !there || !errors.Is(err, cause) || len(said) != 1 {
+			t.Errorf("they came to %v, want the cause for the one that waits in the queue", said)
+		}
+		close(d.gate)
+		synctest.Wait()
+		if err, there := said["in a batch"]; !there || err != nil {
+			t.Errorf("in a batch: %v", err)
+		}
+		if posted.refused.Load() != 1 || posted.n.Load() != 1 || len(d.sizes) != 1 {
+			t.Errorf("posted: answered %d times, asked in batches of %v", posted.n.Load(), d.sizes)
+		}
+	})
+}
+
+// counter counts the answers that it gets.
+type counter struct{ n, refused atomic.Int64 }
+
+func (c *counter) answered(_ int, err error) {
+	c.n.Add(1)
+	if err != nil {
+		c.refused.Add(1)
 	}
 }
 

@@ -14,9 +14,6 @@ import (
 	"pusher/internal/push"
 )
 
-// batchMost bounds one batch at Redis or PostgreSQL.
-const batchMost = 300
-
 // errOver is the cause of everything cut off after the grace period.
 var errOver = errors.New("the grace period is over")
 
@@ -49,11 +46,11 @@ type Deliverer struct {
 	end   context.CancelCauseFunc
 	open  context.Context //nolint:containedctx // ends with Quiesce, or with life: what has not left by then is given back
 	shut  context.CancelFunc
-	halt  chan struct{} // closed by Close: the batchers and the watchdog end
+	halt  chan struct{} // closed by Close: the watchdog ends
 	close sync.Once
 	held  held           // what this process has in hand, for operators
 	work  sync.WaitGroup // deliveries under way; Close waits for them
-	crew  sync.WaitGroup // batchers and watchdog; Close waits for them
+	crew  *crew          // batches and watchdog; Close waits for them
 }
 
 // New starts a Deliverer on its two stores.
@@ -66,24 +63,26 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 		keys = without
 	}
 	keyCall := cmp.Or(cfg.KeyCall, cfg.Call)
-	d := &Deliverer{
+	crew := &crew{life: life, tracer: cfg.Tracer}
+	d := &Deliverer{ // two batches at once where the hot path goes
 		cfg:      cfg,
-		claims:   newBatcher(cfg.Tracer, "claim", batchMost, keyCall, between(fault.BeforeClaim, fault.AfterClaim, keys.Claim, noGrant)),
-		settles:  newBatcher(cfg.Tracer, "settle", batchMost, keyCall, between(fault.BeforeSettle, fault.AfterSettle, keys.Settle, noKeyAnswer)),
-		releases: newBatcher(cfg.Tracer, "release", batchMost, keyCall, between(fault.BeforeRelease, fault.AfterRelease, keys.Release, noKeyAnswer)),
-		intents:  newBatcher(cfg.Tracer, "intent", batchMost, cfg.Call, between(fault.BeforeIntent, fault.AfterIntent, intents.Intend, noAnswer)),
-		lost:     newBatcher(cfg.Tracer, "undo_lost", batchMost, cfg.Call, between(fault.BeforeLost, fault.AfterLost, intents.UndoLost, noAnswer)),
-		looks:    newBatcher(cfg.Tracer, "look", batchMost, cfg.Call, intents.Look),
-		results:  newBatcher(cfg.Tracer, "result", batchMost, cfg.Call, between(fault.BeforeResult, fault.AfterResult, results.Record, noAnswer)),
-		undos:    newBatcher(cfg.Tracer, "undo", batchMost, cfg.Call, between(fault.BeforeUndo, fault.AfterUndo, results.Undo, noAnswer)),
-		repeats:  newBatcher(cfg.Tracer, "repeat", batchMost, cfg.Call, between(fault.BeforeRepeat, fault.AfterRepeat, results.Repeat, noAnswer)),
-		switches: newBatcher(cfg.Tracer, "switch", batchMost, cfg.Call, between(fault.BeforeSwitch, fault.AfterSwitch, results.Switch, noAnswer)),
+		claims:   newBatcher(crew, "claim", 2, keyCall, between(fault.BeforeClaim, fault.AfterClaim, keys.Claim, noGrant)),
+		settles:  newBatcher(crew, "settle", 2, keyCall, between(fault.BeforeSettle, fault.AfterSettle, keys.Settle, noKeyAnswer)),
+		releases: newBatcher(crew, "release", 1, keyCall, between(fault.BeforeRelease, fault.AfterRelease, keys.Release, noKeyAnswer)),
+		intents:  newBatcher(crew, "intent", 2, cfg.Call, between(fault.BeforeIntent, fault.AfterIntent, intents.Intend, noAnswer)),
+		lost:     newBatcher(crew, "undo_lost", 1, cfg.Call, between(fault.BeforeLost, fault.AfterLost, intents.UndoLost, noAnswer)),
+		looks:    newBatcher(crew, "look", 1, cfg.Call, intents.Look),
+		results:  newBatcher(crew, "result", 2, cfg.Call, between(fault.BeforeResult, fault.AfterResult, results.Record, noAnswer)),
+		undos:    newBatcher(crew, "undo", 1, cfg.Call, between(fault.BeforeUndo, fault.AfterUndo, results.Undo, noAnswer)),
+		repeats:  newBatcher(crew, "repeat", 1, cfg.Call, between(fault.BeforeRepeat, fault.AfterRepeat, results.Repeat, noAnswer)),
+		switches: newBatcher(crew, "switch", 1, cfg.Call, between(fault.BeforeSwitch, fault.AfterSwitch, results.Switch, noAnswer)),
 		flights:  newFlights(),
 		room:     semaphore.NewWeighted(int64(cfg.Waiting)),
 		bytes:    semaphore.NewWeighted(cfg.WaitingBytes),
 		slots:    semaphore.NewWeighted(int64(cfg.InFlight)),
 		shares:   newShares(cfg),
 		spare:    without,
+		crew:     crew,
 		life:     life,
 		end:      end,
 		open:     open,
@@ -93,23 +92,8 @@ func New(cfg Config, keys Keys, intents Intents, results Results) *Deliverer {
 	d.watchdog = &watchdog{
 		keys: keys, rows: results, third: cfg.Lease / 3, now: cfg.Now, holds: make(map[*hold]struct{}),
 	}
-	d.start()
+	crew.Go(func() { d.watchdog.run(life, d.halt) })
 	return d
-}
-
-// start puts the crew to work: two runners where the hot path goes, so that one batch forms while the other is out.
-func (d *Deliverer) start() {
-	d.claims.start(d.life, &d.crew, d.halt, 2)
-	d.intents.start(d.life, &d.crew, d.halt, 2)
-	d.results.start(d.life, &d.crew, d.halt, 2)
-	d.settles.start(d.life, &d.crew, d.halt, 2)
-	d.releases.start(d.life, &d.crew, d.halt, 1)
-	d.lost.start(d.life, &d.crew, d.halt, 1)
-	d.looks.start(d.life, &d.crew, d.halt, 1)
-	d.undos.start(d.life, &d.crew, d.halt, 1)
-	d.repeats.start(d.life, &d.crew, d.halt, 1)
-	d.switches.start(d.life, &d.crew, d.halt, 1)
-	d.crew.Go(func() { d.watchdog.run(d.life, d.halt) })
 }
 
 // Quiesce begins the end: claims whose request has not left are undone and given back, requests that are out end in

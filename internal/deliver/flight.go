@@ -7,11 +7,11 @@ import (
 	"pusher/internal/push"
 )
 
-// flight is one delivery on its way through this process. Its first claim goes out without a goroutine of its own, and a
-// duplicate, which that claim's answer ends, never gets one.
+// flight is one delivery on its way through this process: its turns follow one another until one of them takes care of
+// it. It has a goroutine of its own only where it waits, or sends.
 type flight struct {
 	d    *Deliverer
-	ctx  context.Context //nolint:containedctx // of the record's generation: the answer of the claim finds it here
+	ctx  context.Context //nolint:containedctx // of the record's generation
 	del  *push.Delivery
 	key  string
 	size int64  // bytes of its record
@@ -22,79 +22,69 @@ type flight struct {
 	first time.Time // when this process first looked at the delivery
 }
 
-// begin sends the first claim off; where another delivery of this process has the key in hand, behind that one.
-func (f *flight) begin() {
-	d := f.d
-	d.work.Add(1)
-	d.held.admitted.Add(1)
+// start takes the first turn; where another delivery of this process has the key in hand, behind that one.
+func (f *flight) start() {
+	f.d.work.Add(1)
+	f.d.held.admitted.Add(1)
 	f.key = f.del.Key()
 	f.span = f.span.part("delivery")
-	if d.flights.take(f.key) != nil {
-		go f.follow()
+	if f.d.flights.take(f.key) != nil {
+		f.aside(f.follow)
 		return
 	}
-	f.first = d.cfg.Now()
-	t := f.turn()
-	if d.isStopping() || d.claims.post(f.ctx, f.span, t.asClaim(), t) != nil {
-		f.leave(t.facts, ending{})
-	}
-}
-
-// answered takes the first claim's answer. It runs in the claims' batcher and waits for nothing: a duplicate ends here, and
-// all else goes on in its own goroutine.
-func (t *turn) answered(grant push.Grant) {
-	if grant.Err == nil && grant.Verdict == push.Duplicate {
-		end := t.run(t.flight.ctx, grant)
-		t.flight.leave(t.facts, end)
-		return
-	}
-	go t.flight.fly(t, grant) // Close waits for it: it is counted in work since begin
+	f.first = f.d.cfg.Now()
+	f.turn()
 }
 
 // follow takes the delivery up when the one before it, of the same key, has ended.
 func (f *flight) follow() {
 	if f.d.flights.enter(f.ctx, f.key) != nil {
-		f.end(Facts{}, ending{})
+		f.land(Facts{}, ending{})
 		return
 	}
 	f.first = f.d.cfg.Now()
-	f.fly(f.turn(), push.Grant{})
+	f.turn()
 }
 
-// fly takes the delivery through its turns, the first of which may have the answer of its claim already.
-func (f *flight) fly(t *turn, first push.Grant) {
-	end := t.run(f.ctx, first)
-	for end.again != 0 && f.d.pause(f.ctx, end.again) {
-		t = f.turn()
-		end = t.run(f.ctx, push.Grant{})
+// aside goes on with step in a goroutine of its own. Close waits for it: the flight is counted in work since its start.
+func (*flight) aside(step func()) { go step() }
+
+// turn takes a turn, with a claim of its own.
+func (f *flight) turn() {
+	t := &turn{
+		flight: f, owner: push.NewOwner(), channel: f.d.cfg.Channels[f.del.Action],
+		lease: newLease(f.d.cfg.Now, f.d.cfg.Lease),
 	}
-	f.leave(t.facts, end)
+	t.begin()
 }
 
-// turn is a new one, with a claim of its own.
-func (f *flight) turn() *turn {
-	return &turn{
-		d: f.d, del: f.del, key: f.key, size: f.size, owner: push.NewOwner(), channel: f.d.cfg.Channels[f.del.Action],
-		lease: newLease(f.d.cfg.Now, f.d.cfg.Lease), first: f.first, span: f.span, flight: f,
+// turned follows the end of a turn: after a wait there is another one, or the key is free for who waits for it.
+func (f *flight) turned(facts Facts, how ending) {
+	if how.again == 0 {
+		f.d.flights.leave(f.key)
+		f.land(facts, how)
+		return
 	}
+	f.aside(func() {
+		if f.d.pause(f.ctx, how.again) {
+			f.turn()
+			return
+		}
+		f.d.flights.leave(f.key)
+		f.land(facts, ending{})
+	})
 }
 
-// leave gives the key up and ends the flight.
-func (f *flight) leave(facts Facts, end ending) {
-	f.d.flights.leave(f.key)
-	f.end(facts, end)
-}
-
-// end gives back what the delivery held and says whether it is taken care of: its row has left sending, or somebody else
+// land gives back what the delivery held and says whether it is taken care of: its row has left sending, or somebody else
 // looks after it. An error says that PostgreSQL refuses its data, for good.
-func (f *flight) end(facts Facts, end ending) {
+func (f *flight) land(facts Facts, how ending) {
 	defer f.d.work.Done()
 	if f.span.Span != nil {
-		f.span.end(facts.or(end.err))
+		f.span.end(facts.or(how.err))
 	}
 	f.d.held.admitted.Add(-1)
 	if f.room {
 		f.d.room.Release(1)
 	}
-	f.of.leave(end.again == 0 && end.taken, end.err)
+	f.of.leave(how.taken, how.err)
 }

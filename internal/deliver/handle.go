@@ -12,8 +12,7 @@ import (
 var ErrKept = errors.New("not taken care of in time: the record comes again")
 
 // Handle takes one record in: it decodes it, plans its deliveries and starts them, and returns as soon as they are
-// under way. It blocks while there is no room for them (number and bytes), and while as many claims as one batch takes wait
-// to go out. A *push.PoisonError says that the record
+// under way. It blocks while there is no room for them (number and bytes). A *push.PoisonError says that the record
 // can never become an event, push.ErrTombstone that there is none; any other error that it was not taken in.
 //
 // done is called once: with nil when every delivery of the record has a row that somebody looks after
@@ -35,7 +34,7 @@ func (d *Deliverer) Handle(ctx context.Context, r push.Record, done func(error))
 	flights := make([]flight, len(deliveries))
 	for i, del := range deliveries {
 		flights[i] = flight{d: d, ctx: ctx, del: del, size: size, span: span, of: group, room: i < room}
-		flights[i].begin()
+		flights[i].start()
 	}
 	return nil
 }

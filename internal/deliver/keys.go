@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,23 +12,33 @@ import (
 // ends with its lease, and whoever claims it then finds the row (rule d).
 const keyTries = 3
 
-// settle sets the key by what the row says now, not by what this worker meant (rule K1). Redis refuses it to anyone
-// but the claim's owner.
+// settle sets the key by what the row says now, not by what this worker meant (rule K1), and ends the turn. Redis
+// refuses it to anyone but the claim's owner.
 func (t *turn) settle(row push.Row) {
-	if t.released {
-		return
-	}
-	ask := push.KeySettle{
+	t.last = row
+	t.d.settles.post(t.d.life, t.span, t.settlement(), (*atSettle)(t))
+}
+
+func (t *turn) settlement() push.KeySettle {
+	return push.KeySettle{
 		KeyHold:    push.KeyHold{Key: t.key, Owner: t.owner},
-		Settlement: row.Settlement(),
+		Settlement: t.last.Settlement(),
 		Window:     t.del.Window,
 	}
-	t.tell("settling", func() error {
-		answer, err := t.d.settles.ask(t.d.life, t.span, ask)
-		if err != nil {
-			return err
-		}
-		return answer.Err
+}
+
+// settled follows the answer to the settle.
+func (t *turn) settled(answer push.KeyAnswer, err error) {
+	if err = cmp.Or(err, answer.Err); err == nil {
+		t.finished(t.last)
+		return
+	}
+	t.aside(func() {
+		t.tell(err, "settling", func() error {
+			answer, err := t.d.settles.ask(t.d.life, t.span, t.settlement())
+			return cmp.Or(err, answer.Err)
+		})
+		t.finished(t.last)
 	})
 }
 
@@ -36,25 +47,17 @@ func (t *turn) settle(row push.Row) {
 func (t *turn) release() {
 	t.released = true
 	ask := push.KeyHold{Key: t.key, Owner: t.owner}
-	t.tell("releasing", func() error {
+	word := func() error {
 		answer, err := t.d.releases.ask(t.d.life, t.span, ask)
-		if err != nil {
-			return err
-		}
-		return answer.Err
-	})
+		return cmp.Or(err, answer.Err)
+	}
+	t.tell(word(), "releasing", word)
 }
 
-// tell tries a word to Redis a few times.
-func (t *turn) tell(what string, word func() error) {
-	var err error
-	for try := range keyTries {
-		if err = word(); err == nil {
-			return
-		}
-		if try < keyTries-1 && !wakeless(t.d.life, againFirst) {
-			break
-		}
+// tell tries a word to Redis a few times; err is what came of the first.
+func (t *turn) tell(err error, what string, word func() error) {
+	for try := 1; err != nil && try < keyTries && wakeless(t.d.life, againFirst); try++ {
+		err = word()
 	}
 	t.trouble(err, what)
 }

@@ -14,17 +14,22 @@ const inlineRepeats = 2
 // record writes what became of the attempt until it is written (rules P1 to P4): SIGTERM does not cut it short, only
 // the end of the grace period does. It returns the row's word.
 func (t *turn) record(result push.Result) (push.Row, bool) {
+	answer, err := t.d.results.ask(t.d.life, t.span, result)
+	switch {
+	case err != nil:
+		return push.Row{}, false
+	case answer.Err != nil:
+		return t.recordAgain(result, answer.Err)
+	}
+	t.decided(result, answer.Row)
+	return answer.Row, true
+}
+
+// recordAgain is record after a first answer that was an error.
+func (t *turn) recordAgain(result push.Result, err error) (push.Row, bool) {
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
-		answer, err := t.d.results.ask(t.d.life, t.span, result)
-		if err != nil {
-			return push.Row{}, false
-		}
-		if answer.Err == nil {
-			t.decided(result, answer.Row)
-			return answer.Row, true
-		}
-		t.trouble(answer.Err, "writing the result")
-		if errors.Is(answer.Err, push.ErrRefused) {
+		t.trouble(err, "writing the result")
+		if errors.Is(err, push.ErrRefused) {
 			if bare(result) {
 				return push.Row{}, false
 			}
@@ -33,6 +38,15 @@ func (t *turn) record(result push.Result) (push.Row, bool) {
 		if !wakeless(t.d.life, wait) {
 			return push.Row{}, false
 		}
+		answer, gone := t.d.results.ask(t.d.life, t.span, result)
+		if gone != nil {
+			return push.Row{}, false
+		}
+		if answer.Err == nil {
+			t.decided(result, answer.Row)
+			return answer.Row, true
+		}
+		err = answer.Err
 	}
 }
 

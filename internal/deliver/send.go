@@ -8,28 +8,47 @@ import (
 	"pusher/internal/push"
 )
 
-// send takes a row that is ours to its result: each attempt of it is fenced, sent, and written; one claim makes more
-// than one where a rule takes it on (see onward). It returns the row's last word, and false when the process ended
-// before there was one.
-func (t *turn) send(row push.Row) (push.Row, bool) {
+// send makes the first attempt of a row that is ours. An acceptance is written, and the turn goes on as that is answered;
+// anything else steps aside.
+func (t *turn) send(row push.Row) {
 	t.asked = t.d.cfg.Now()
 	t.hold.sending(t.held(row))
-	leave, ok := t.share()
-	switch {
-	case ok:
-		defer leave()
-	case t.d.isStopping():
-		return t.undo(row)
-	default:
-		return t.record(t.crowded(row))
-	}
-	for repeats := 0; ; repeats++ {
-		t.hold.sending(t.held(row))
-		message, err := t.message(row)
-		if err != nil {
-			return t.record(t.failed(row, &push.Failure{Class: push.Permanent, Code: "event_unreadable", Err: err}))
+	if !t.share() {
+		if t.d.isStopping() {
+			t.finish(t.undo(row))
+		} else {
+			t.finish(t.record(t.crowded(row)))
 		}
-		result, left := t.try(row, message)
+		return
+	}
+	result, left := t.attempt(row)
+	if left && result.Class == push.Accepted {
+		t.result = result
+		t.d.results.post(t.d.life, t.span, result, (*atResult)(t))
+		return
+	}
+	t.aside(func() { t.finish(t.follow(row, result, left)) })
+}
+
+// recorded follows the answer to an acceptance.
+func (t *turn) recorded(answer push.Answer, err error) {
+	switch {
+	case err != nil:
+		t.finish(push.Row{}, false)
+	case answer.Err != nil:
+		t.aside(func() { t.finish(t.recordAgain(t.result, answer.Err)) })
+	default:
+		t.decided(t.result, answer.Row)
+		t.finish(answer.Row, true)
+	}
+}
+
+// follow takes a row whose attempt was not accepted to its result: each further attempt of it is fenced, sent, and
+// written; one claim makes more than one where a rule takes it on (see onward). left is false when nothing of the
+// attempt left and it is to be undone. It returns the row's last word, and false when the process ended before there
+// was one.
+func (t *turn) follow(row push.Row, result push.Result, left bool) (push.Row, bool) {
+	for repeats := 0; ; repeats++ {
 		if !left {
 			return t.undo(row)
 		}
@@ -37,7 +56,18 @@ func (t *turn) send(row push.Row) (push.Row, bool) {
 		if row, more, answered = t.onward(row, result, repeats); !more {
 			return row, answered
 		}
+		result, left = t.attempt(row)
 	}
+}
+
+// attempt makes one attempt of what the row says; see try.
+func (t *turn) attempt(row push.Row) (push.Result, bool) {
+	t.hold.sending(t.held(row))
+	message, err := t.message(row)
+	if err != nil {
+		return t.failed(row, &push.Failure{Class: push.Permanent, Code: "event_unreadable", Err: err}), true
+	}
+	return t.try(row, message)
 }
 
 // onward writes what the attempt came to, and begins the next one of this very claim where a rule lets it: the next

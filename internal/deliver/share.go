@@ -103,18 +103,27 @@ func newShares(cfg Config) map[push.Action]*share {
 	return shares
 }
 
-// share is the delivery's part of its channel's room for as long as it is sent; false: there was none in time. A
-// channel without provider has no bounds of its own.
-func (t *turn) share() (leave func(), ok bool) {
+// share is the delivery's part of its channel's room until its result is written, or vacate gives it back; false: there
+// was none in time. A channel without provider has no bounds of its own.
+func (t *turn) share() bool {
 	s := t.d.shares[t.del.Action]
 	if s == nil {
-		return func() {}, true
+		return true
 	}
 	size := min(t.size, s.most) // one alone always fits
 	if !s.enter(t.d.open, size) {
-		return nil, false
+		return false
 	}
-	return func() { s.room.Release(1); s.bytes.Release(size) }, true
+	t.place = func() { s.room.Release(1); s.bytes.Release(size) }
+	return true
+}
+
+// vacate gives the delivery's part of its channel's room back.
+func (t *turn) vacate() {
+	if t.place != nil {
+		t.place()
+		t.place = nil
+	}
 }
 
 // slot waits for one of the requests that may be out at once, of the channel's and of all; false: none was free for as

@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -16,28 +15,29 @@ const (
 )
 
 // turn is one claim of a delivery and what follows from it. Its owner token is its own: never reused by another.
+//
+// Where all is well it goes on as the batchers have its answers, each step by the goroutine of the batch that brought
+// the one before: begin, claimed, intended, recorded, settled. Only the send has a goroutine of its own. What has to
+// wait, or asks again, steps aside into one, and comes back to the next step.
 type turn struct {
-	d       *Deliverer
-	del     *push.Delivery
-	key     string
-	size    int64 // bytes of its record
+	*flight
+
 	owner   string
 	channel Channel
 	lease   *lease
-	first   time.Time // when this process first looked at the delivery
 
 	hold     *hold
 	intent   push.Intent
-	asked    time.Time         // when the answer was asked for that entitles to the present attempt
 	vars     map[string]string // of the event, for templates; nil until they are needed
+	place    func()            // gives the delivery's part of its channel's room back; nil: it has none
+	asked    time.Time         // when the answer was asked for that entitles to the present attempt
 	tried    []string          // providers that refused it (rule P5)
 	soonest  time.Duration     // the shortest wait that one of them asked for; 0: none
 	released bool              // the key was given back: there is nothing left to settle
+	result   push.Result       // an acceptance that is being written
+	last     push.Row          // what the key is being settled by
 
-	span  traced // the delivery's
-	facts Facts  // what it says in the end
-
-	flight *flight
+	facts Facts // what the delivery's span says in the end
 }
 
 // ending is how a turn ends.
@@ -47,83 +47,88 @@ type ending struct {
 	again time.Duration // not 0: keep the message and look again after this
 }
 
-// run is the way of a delivery, in one sentence: claim, intent, send, result, settle. first is what its claim was answered,
-// where it has asked already.
-func (t *turn) run(ctx context.Context, first push.Grant) ending {
-	grant, ok := t.claim(ctx, first)
-	if !ok {
-		return ending{}
-	}
-	switch grant.Verdict {
-	case push.Duplicate:
-		t.duplicate("redis", grant.Before)
-		return ending{taken: true}
-	case push.Busy:
-		return t.busy(ctx, grant)
-	case push.Granted:
-	}
-	if t.d.isStopping() { // nothing is written yet: the record comes again, elsewhere
-		t.release()
-		return ending{}
-	}
-	t.hold = &hold{key: push.KeyHold{Key: t.key, Owner: t.owner}, lease: t.lease}
-	t.d.watchdog.watch(t.hold)
-	defer t.d.watchdog.drop(t.hold)
+// The receivers of a turn's answers, each its next step.
+type (
+	atClaim  turn
+	atIntent turn
+	atResult turn
+	atSettle turn
+)
 
-	row, end := t.intend()
-	if end != nil {
-		return *end
+func (t *atClaim) answered(g push.Grant, err error)      { (*turn)(t).claimed(g, err) }
+func (t *atIntent) answered(a push.Answer, err error)    { (*turn)(t).intended(a, err) }
+func (t *atResult) answered(a push.Answer, err error)    { (*turn)(t).recorded(a, err) }
+func (t *atSettle) answered(a push.KeyAnswer, err error) { (*turn)(t).settled(a, err) }
+
+// end ends the turn.
+func (t *turn) end(how ending) {
+	if t.hold != nil {
+		t.d.watchdog.drop(t.hold)
 	}
-	if !row.MayBeSent(t.owner) {
-		return t.notMine(row)
-	}
-	if t.del.Retry == nil && row.Attempt > 1 {
-		t.tookOver(row)
-	}
-	return t.finish(t.send(row))
+	t.vacate()
+	t.turned(t.facts, how)
 }
 
-// claim asks for the key until it is answered, always as the same owner, so that a claim whose answer was lost is
-// granted again (rule C5). It gives up when the record's time is over. The steps stay short, so that everything goes
-// on at once when Redis is back. first is an answer that has come already, if any.
-func (t *turn) claim(ctx context.Context, first push.Grant) (push.Grant, bool) {
-	grant := first
-	for wait := againFirst; ; wait = min(2*wait, lookMost) {
-		if !isAnswer(grant) {
-			if t.d.isStopping() {
-				return push.Grant{}, false
-			}
-			var err error
-			if grant, err = t.d.claims.ask(ctx, t.span, t.asClaim()); err != nil {
-				return push.Grant{}, false
-			}
-		}
-		if grant.Err == nil {
-			return grant, true
-		}
-		t.trouble(grant.Err, "claiming")
-		if !t.d.pause(ctx, wait) {
-			t.release()
-			return push.Grant{}, false
-		}
-		grant = push.Grant{}
+// begin asks for the key.
+func (t *turn) begin() {
+	if t.d.isStopping() {
+		t.end(ending{})
+		return
 	}
+	t.d.claims.post(t.ctx, t.span, t.claim(), (*atClaim)(t))
 }
 
-// isAnswer reports whether a claim has been answered at all.
-func isAnswer(g push.Grant) bool { return g.Verdict != 0 || g.Err != nil }
-
-func (t *turn) asClaim() push.Claim {
+func (t *turn) claim() push.Claim {
 	return push.Claim{
 		Key: t.key, Owner: t.owner, Retry: t.del.Retry,
 		RecordTime: t.del.Origin.Time, Window: t.del.Window,
 	}
 }
 
+// claimed follows the answer to the claim: who is granted writes the intent.
+func (t *turn) claimed(grant push.Grant, err error) {
+	switch {
+	case err != nil: // the record's time was over before it was asked
+		t.end(ending{})
+	case grant.Err != nil:
+		t.aside(func() { t.claimed(t.claimAgain(grant.Err)) })
+	case grant.Verdict == push.Duplicate:
+		t.duplicate("redis", grant.Before)
+		t.end(ending{taken: true})
+	case grant.Verdict == push.Busy:
+		t.aside(func() { t.end(t.busy(grant)) })
+	case t.d.isStopping(): // nothing is written yet: the record comes again, elsewhere
+		t.aside(func() { t.release(); t.end(ending{}) })
+	default:
+		t.hold = &hold{key: push.KeyHold{Key: t.key, Owner: t.owner}, lease: t.lease}
+		t.d.watchdog.watch(t.hold)
+		t.intent = t.newIntent()
+		t.d.intents.post(t.d.life, t.span, t.intent, (*atIntent)(t))
+	}
+}
+
+// claimAgain asks for the key until it is answered, always as the same owner, so that a claim whose answer was lost is
+// granted again (rule C5). It gives up when the record's time is over. The steps stay short, so that everything goes
+// on at once when Redis is back.
+func (t *turn) claimAgain(err error) (push.Grant, error) {
+	for wait := againFirst; ; wait = min(2*wait, lookMost) {
+		t.trouble(err, "claiming")
+		if !t.d.pause(t.ctx, wait) {
+			t.release()
+			return push.Grant{}, errOver
+		}
+		grant, gone := t.d.claims.ask(t.ctx, t.span, t.claim())
+		if gone != nil || grant.Err == nil {
+			return grant, gone
+		}
+		err = grant.Err
+	}
+}
+
 // busy looks at the row while another owner's claim runs (rule C6). The message is kept while no row exists, and for
 // as long as a lease while the row is under way; then the owner or the compensator looks after it.
-func (t *turn) busy(ctx context.Context, grant push.Grant) ending {
-	row, err := t.look(ctx)
+func (t *turn) busy(grant push.Grant) ending {
+	row, err := t.look()
 	if err != nil {
 		return ending{again: againFirst}
 	}
@@ -151,38 +156,59 @@ func (t *turn) elsewhere(row push.Row) bool {
 }
 
 // look reads the delivery's row: of the message's own round for a retry, else the latest.
-func (t *turn) look(ctx context.Context) (push.Row, error) {
+func (t *turn) look() (push.Row, error) {
 	lookup := push.Lookup{Identity: t.del.Identity}
 	if t.del.Retry != nil {
 		lookup.Round = t.del.Retry.Round
 	}
-	answer, err := t.d.looks.ask(ctx, t.span, lookup)
+	answer, err := t.d.looks.ask(t.ctx, t.span, lookup)
 	if err != nil {
 		return push.Row{}, err
 	}
 	return answer.Row, answer.Err
 }
 
-// intend writes the intent, the same one until it is answered (rule I9): a claim whose intent may still land is never
-// just released. When the process is to stop, a tombstone defeats the late write instead (rule U2).
-func (t *turn) intend() (push.Row, *ending) {
-	t.intent = t.newIntent()
+// intended follows the answer to the intent: a row that is ours is sent.
+func (t *turn) intended(answer push.Answer, err error) {
+	switch row := answer.Row; {
+	case err != nil:
+		t.end(ending{})
+	case answer.Err != nil:
+		t.aside(func() { t.intendAgain(answer.Err) })
+	case !row.MayBeSent(t.owner):
+		t.aside(func() { t.notMine(row) })
+	default:
+		if t.del.Retry == nil && row.Attempt > 1 {
+			t.tookOver(row)
+		}
+		if t.del.Action.Capability() == push.Transactional {
+			t.send(row) // the commit of the result sends it: there is nothing to wait for
+			return
+		}
+		t.aside(func() { t.send(row) })
+	}
+}
+
+// intendAgain writes the intent, the same one until it is answered (rule I9): a claim whose intent may still land is
+// never just released. When the process is to stop, a tombstone defeats the late write instead (rule U2).
+func (t *turn) intendAgain(err error) {
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
-		answer, err := t.d.intents.ask(t.d.life, t.span, t.intent)
-		switch {
-		case err != nil:
-			return push.Row{}, &ending{}
-		case answer.Err == nil:
-			return answer.Row, nil
-		case errors.Is(answer.Err, push.ErrRefused):
-			t.trouble(answer.Err, "writing the intent")
+		t.trouble(err, "writing the intent")
+		if errors.Is(err, push.ErrRefused) {
 			t.release()
-			return push.Row{}, &ending{taken: true, err: refusal()}
+			t.end(ending{taken: true, err: refusal()})
+			return
 		}
-		t.trouble(answer.Err, "writing the intent")
 		if !t.d.pause(t.d.life, wait) {
-			return push.Row{}, t.undoLost()
+			t.end(t.undoLost())
+			return
 		}
+		answer, gone := t.d.intents.ask(t.d.life, t.span, t.intent)
+		if gone != nil || answer.Err == nil {
+			t.intended(answer, gone)
+			return
+		}
+		err = answer.Err
 	}
 }
 
@@ -206,18 +232,18 @@ func (t *turn) newIntent() push.Intent {
 }
 
 // undoLost makes sure that an intent whose answer was lost never sends (rule U2), then releases the key.
-func (t *turn) undoLost() *ending {
+func (t *turn) undoLost() ending {
 	for wait := againFirst; ; wait = min(2*wait, againMost) {
 		answer, err := t.d.lost.ask(t.d.life, t.span, t.intent)
 		if err != nil {
-			return &ending{}
+			return ending{}
 		}
 		if answer.Err == nil {
 			t.release()
-			return &ending{taken: answer.Row.Exists() && answer.Row.Status != push.Sending}
+			return ending{taken: answer.Row.Exists() && answer.Row.Status != push.Sending}
 		}
 		if !wakeless(t.d.life, wait) {
-			return &ending{}
+			return ending{}
 		}
 	}
 }
@@ -225,21 +251,24 @@ func (t *turn) undoLost() *ending {
 // notMine follows the row of an intent that was not granted: another claim is sending (rule I4, the message is kept),
 // or the row says what the key must say (rule K1). Our own attempt, swept to unknown while its intent's answer was lost,
 // never left this process: it is undone like any other of which nothing left (rule U1, hole H13).
-func (t *turn) notMine(row push.Row) ending {
+func (t *turn) notMine(row push.Row) {
 	if row.Status == push.Unknown && row.Owner == t.owner {
-		return t.finish(t.undo(row))
+		t.finish(t.undo(row))
+		return
 	}
 	if row.HeldByOther(t.owner) {
 		t.release()
 		if t.elsewhere(row) {
-			return ending{taken: true}
+			t.end(ending{taken: true})
+		} else {
+			t.end(ending{again: min(max(row.LeaseLeft, againFirst), lookMost)})
 		}
-		return ending{again: min(max(row.LeaseLeft, againFirst), lookMost)}
+		return
 	}
 	if !fresh(row) {
 		t.duplicate("row", push.KeyAbsent)
 	}
-	return t.finish(row, true)
+	t.finish(row, true)
 }
 
 // fresh reports whether the intent itself ended the delivery: skipped, expired and deferred are news to the log.
@@ -248,14 +277,23 @@ func fresh(row push.Row) bool {
 }
 
 // finish settles the key by what the row said, and ends the turn.
-func (t *turn) finish(row push.Row, answered bool) ending {
-	if !answered {
-		return ending{}
+func (t *turn) finish(row push.Row, answered bool) {
+	t.vacate()
+	switch {
+	case !answered:
+		t.end(ending{})
+	case t.released:
+		t.finished(row)
+	default:
+		t.settle(row)
 	}
-	t.settle(row)
+}
+
+// finished ends a turn by what its row said last.
+func (t *turn) finished(row push.Row) {
 	t.facts = Facts{
 		Delivery: t.del, Round: row.Round, Attempt: row.Attempt, Provider: row.Provider, Outcome: string(row.Status),
 	}
 	t.d.cfg.Meter.Row(t.del.Action, row.Provider, row.Status)
-	return ending{taken: row.Status != push.Sending || row.Owner != t.owner}
+	t.end(ending{taken: row.Status != push.Sending || row.Owner != t.owner})
 }
