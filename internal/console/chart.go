@@ -14,7 +14,7 @@ const (
 	chartWidth  = 600.0
 	chartHeight = 150.0
 	tickCount   = 4
-	markCount   = 7 // times under a chart, at most
+	markEvery   = 4 // hours between the times under a chart of a day; under a longer one stand its days
 )
 
 // series is one colour of a chart: a value for each of its hours.
@@ -36,7 +36,7 @@ type chart struct {
 	Top, Deep     float64
 	Series        []series
 	Ticks         []tick
-	Marks         []string
+	Marks         []mark
 	Bars          []bar
 	Lines         []line
 	Columns       []column
@@ -61,6 +61,13 @@ type bar struct {
 type line struct {
 	Color int
 	D     string // an SVG path
+	Dots  string // likewise: points that have no neighbour
+}
+
+// mark is a time under the chart, X of the chart's width from its left.
+type mark struct {
+	X    string // such as 45.8%
+	Text string
 }
 
 // column is an hour: what is under the pointer.
@@ -149,39 +156,40 @@ func (c *chart) stack() {
 	}
 }
 
-// trace draws each series as a line with gaps.
+// trace draws each series as a line with gaps, and an hour between two gaps as a dot.
 func (c *chart) trace() {
 	for _, s := range c.Series {
-		var d strings.Builder
-		pen := "M"
+		var d, dots strings.Builder
+		there := func(i int) bool { return i >= 0 && i < len(s.Values) && !math.IsNaN(s.Values[i]) }
 		for i, value := range s.Values {
-			if math.IsNaN(value) {
-				pen = "M"
+			if !there(i) {
 				continue
 			}
 			x := round((float64(i) + .5) * c.columnBreadth)
-			fmt.Fprintf(&d, "%s%g %g", pen, x, c.y(value))
-			if pen == "M" {
-				fmt.Fprintf(&d, "h.01") // a point alone is seen, too
+			switch {
+			case there(i - 1):
+				fmt.Fprintf(&d, "L%g %g", x, c.y(value))
+			case there(i + 1):
+				fmt.Fprintf(&d, "M%g %g", x, c.y(value))
+			default:
+				fmt.Fprintf(&dots, "M%g %gh.01", x, c.y(value))
 			}
-			pen = "L"
 		}
-		c.Lines = append(c.Lines, line{Color: s.Color, D: d.String()})
+		c.Lines = append(c.Lines, line{Color: s.Color, D: d.String(), Dots: dots.String()})
 	}
 }
 
 // label writes what can be read: the times, what is under the pointer, and the table.
 func (c *chart) label(v *visit) {
-	step := (len(c.hours) + markCount - 1) / markCount
 	long := c.hours[len(c.hours)-1].Sub(c.hours[0]) > 26*time.Hour
 	var spoken []string
 	for i, hour := range c.hours {
-		layout := "15:04"
-		if long {
-			layout = "01-02 15:04"
-		}
-		if i%step == 0 {
-			c.Marks = append(c.Marks, hour.In(v.zone).Format(layout))
+		at, where := hour.In(v.zone), fmt.Sprintf("%.1f%%", 100*(float64(i)+.5)/float64(len(c.hours)))
+		switch {
+		case long && at.Hour() == 0:
+			c.Marks = append(c.Marks, mark{where, at.Format("01-02")})
+		case !long && at.Hour()%markEvery == 0:
+			c.Marks = append(c.Marks, mark{where, at.Format("15:04")})
 		}
 		cells := make([]string, len(c.Series))
 		tip := []string{hour.In(v.zone).Format("01-02 15:04")}
@@ -210,7 +218,7 @@ func nice(value float64) float64 {
 		return 0
 	}
 	power := math.Pow(10, math.Floor(math.Log10(value)))
-	for _, step := range []float64{1, 2, 4, 6, 8} {
+	for _, step := range []float64{1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8} { // a fourth of each is round, too
 		if step*power >= value {
 			return step * power
 		}

@@ -80,11 +80,41 @@ func TestChartStacksWithinItsBounds(t *testing.T) {
 	if !charts[1].Empty {
 		t.Error("failures where there are none")
 	}
-	if d := charts[2].Lines[0].D; strings.Count(d, "M") != 2 || strings.Contains(d, "NaN") {
+	if d := charts[2].Lines[0].Dots; strings.Count(d, "M") != 2 || strings.Contains(d, "NaN") {
 		t.Errorf("the gap is bridged: %s", d)
+	}
+	if charts[2].Lines[0].D != "" || charts[2].Lines[0].Dots == "" {
+		t.Errorf("hours alone are no dots: %+v", charts[2].Lines[0])
 	}
 	if sends.Rows[0].Cells[0] != "1\u202f000\u202f000" || !strings.Contains(sends.Columns[0].Tip, "In-app  3") {
 		t.Errorf("got %v and %q", sends.Rows[0], sends.Columns[0].Tip)
+	}
+}
+
+// The times under a chart stand where their hours are: a reader in another zone sees round ones, too.
+func TestTimesUnderAChartStandUnderTheirHours(t *testing.T) {
+	t.Parallel()
+	v := reader(t)
+	v.zone = time.FixedZone("CST", 8*3600)
+	drawn := func(hours int) chart {
+		d := drawing{hours: make([]time.Time, hours), series: []series{{Values: make([]float64, hours)}}, write: func(float64) string { return "" }}
+		for i := range d.hours {
+			d.hours[i] = v.now.Truncate(time.Hour).Add(time.Duration(i+1-hours) * time.Hour)
+		}
+		d.series[0].Values[0] = 1
+		return v.draw(d)
+	}
+	for hours, want := range map[int]struct {
+		marks       int
+		first, last mark
+	}{
+		24:  {6, mark{"14.6%", "00:00"}, mark{"97.9%", "20:00"}}, // it is 20:30 there, and began at 21:00
+		168: {7, mark{"2.1%", "12-27"}, mark{"87.8%", "01-02"}},
+	} {
+		got := drawn(hours).Marks
+		if len(got) != want.marks || got[0] != want.first || got[len(got)-1] != want.last {
+			t.Errorf("%d hours: %v", hours, got)
+		}
 	}
 }
 

@@ -137,10 +137,13 @@ func TestEveryPageIsCleanInEveryLook(t *testing.T) {
 		if wide := browser.Ask[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 			t.Errorf("%s (%s) is %d pixels too wide", path, name, wide)
 		}
+		if cut := browser.Ask[[]string](b, cutOff); len(cut) > 0 {
+			t.Errorf("%s (%s) cuts off: %s", path, name, strings.Join(cut, "; "))
+		}
 		picture(t, b, name)
 	}
 	visit("/console/", "overview")
-	visit("/console/?range=7d", "")
+	visit("/console/?range=7d", "overview-week")
 	visit("/console/deliveries", "list")
 	visit("/console/deliveries?status=unknown&status=dead", "")
 	visit("/console/deliveries/10248", "delivery")
@@ -158,6 +161,14 @@ func TestEveryPageIsCleanInEveryLook(t *testing.T) {
 	visit("/console/deliveries/10248", "delivery-phone")
 	b.Clean()
 }
+
+// cutOff lists the boxes of a page that hide a part of what they hold and cannot be scrolled, and texts that leave the window.
+const cutOff = `(() => {
+	const cut = [...document.querySelectorAll("main .card, main .bar, main .fields label, main td, main th")]
+		.filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "auto");
+	const out = [...document.querySelectorAll("main svg text")].filter((e) => e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().left < 0);
+	return [...cut, ...out].map((e) => e.tagName + "." + (e.className.baseVal ?? e.className) + " " + e.textContent.trim().slice(0, 30));
+})()`
 
 // picture keeps the window as a picture where CONSOLE_PICTURES names a folder.
 func picture(t *testing.T, b *browser.Tab, name string) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"pusher/internal/push"
 )
 
 // T is the text of that name in the reader's language.
@@ -19,6 +21,14 @@ func (v *visit) Word(prefix, name string) string {
 		return v.say(prefix + "." + name)
 	}
 	return name
+}
+
+// Carrier is the provider's name where the channel alone does not tell it: in-app and WeChat have one each.
+func (v *visit) Carrier(action push.Action, provider string) string {
+	if provider == "" || action == push.Notify && provider == "inbox" || action == push.WeChat && provider == "wechat" {
+		return ""
+	}
+	return v.Word("provider", provider)
 }
 
 // foreign is a text of internal/operate in the reader's language: the catalogues have it by its English.
