@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ const (
 	sampleEvery = 200 * time.Millisecond
 	stopMost    = 15 * time.Second // from SIGTERM to the end of a child process
 )
+
+// errEarly is what became of a child process that ended by itself, and well.
+var errEarly = errors.New("exit code 0 before it was told to stop")
 
 // child is one process under measurement.
 type child struct {
@@ -66,7 +70,7 @@ func (c *child) sample(ctx context.Context) (sample, error) {
 	select {
 	case <-c.proc.Ended():
 		text, _ := os.ReadFile(c.log)
-		return sample{}, fmt.Errorf("a process under measurement ended: %w\n%s", c.proc.Err(), text)
+		return sample{}, fmt.Errorf("a process under measurement ended: %w\n%s", cmp.Or(c.proc.Err(), errEarly), text)
 	default:
 	}
 	s := sample{at: time.Now()}

@@ -19,7 +19,8 @@ type Config struct {
 	// MaxConns bounds the pool; 0 keeps the URL's pool_max_conns, or pgx's default.
 	MaxConns int32
 	// StatementTimeout ends a statement that hangs at the server; 0 means 30 s. The URL's own statement_timeout
-	// comes first; behind a pooler (see URL) none is asked for, since poolers refuse to be told.
+	// comes first; behind a pooler (see URL) none is asked for, since poolers refuse to be told. The same holds for how
+	// statements are planned.
 	StatementTimeout time.Duration
 	// Name is what the server shows as application_name; empty means "pusher".
 	Name string
@@ -69,6 +70,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
+// planning is how PostgreSQL is to plan our statements, which all find their rows by an index, one by one. Left alone it
+// plans the hot ones for the empty log that the first batches met, joins each batch with the whole table, and keeps that
+// plan until the next ANALYZE; others it plans anew for each batch, which takes longer than to run them.
+func planning() map[string]string {
+	return map[string]string{
+		"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
+	}
+}
+
 // settle fills in what the URL left open. The time zone is fixed, so that no statement and no text form of a time
 // depends on where server or worker stand.
 func settle(cc *pgx.ConnConfig, cfg Config) {
@@ -82,6 +92,7 @@ func settle(cc *pgx.ConnConfig, cfg Config) {
 			timeout = defaultStatementTimeout
 		}
 		params["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
+		maps.Copy(params, planning())
 	}
 	maps.Copy(params, cc.RuntimeParams) // the URL's own words come first
 	params["timezone"] = "UTC"
