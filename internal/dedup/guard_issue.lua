@@ -6,5 +6,5 @@
 local k = read()
 if there then return {k and k.s == ISSUED and 1 or 0} end
 
-write(tonumber(ARGV[1]), 1, 's', ISSUED)
+write(tonumber(ARGV[1]), 1, ISSUED, '', '', '', '', '')
 return {1}

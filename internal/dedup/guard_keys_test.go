@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,12 +56,35 @@ func TestForeignKeysAreReplacedByACall(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		s := newShop(t, client, nil)
 		client.Set(t.Context(), s.key("text"), "1", 0)
-		client.HSet(t.Context(), s.key("no state"), "x", "1")
-		client.HSet(t.Context(), s.key("strange state"), "s", "9")
-		client.HSet(t.Context(), s.key("held by nobody"), "s", "0", "l", "99999999999999")
-		for _, id := range []string{"text", "no state", "strange state", "held by nobody"} {
+		client.HSet(t.Context(), s.key("hash"), "s", "1")
+		client.Set(t.Context(), s.key("strange state"), "9 o   \n", 0)
+		client.Set(t.Context(), s.key("cut"), "1 o ", 0)
+		client.Set(t.Context(), s.key("held by nobody"), "0  99999999999999  \n", 0)
+		for _, id := range []string{"text", "hash", "strange state", "cut", "held by nobody"} {
 			if _, err := s.Do(t.Context(), order{id, "tea"}, sell("sold", nil)); err != nil || s.state(t, id) != "1" {
 				t.Errorf("%s: %v", id, err)
+			}
+		}
+	})
+}
+
+func TestPayloadsOfAnyTextAreToldApart(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		payloads := []string{"green tea", "green\ntea", "green%20tea", "\xff", strings.Repeat("tea ", 1000), strings.Repeat("tea ", 1001)}
+		for i, id := range payloads {
+			s := newShop(t, client, func(c *GuardConfig[order, string]) { c.Name = strconv.Itoa(i) })
+			if _, err := s.Do(t.Context(), order{"1", id}, sell("sold", nil)); err != nil {
+				t.Errorf("%q: %v", id, err)
+			}
+			for _, other := range payloads {
+				want := ErrMismatch
+				if other == id {
+					want = ErrRepeated
+				}
+				if _, err := s.Do(t.Context(), order{"1", other}, sell("", nil)); !errors.Is(err, want) {
+					t.Errorf("%q after %q: %v", other, id, err)
+				}
 			}
 		}
 	})

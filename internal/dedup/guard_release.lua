@@ -6,10 +6,8 @@
 local k = read()
 if not held(k, ARGV[1]) then return {(not k or k.s ~= PROCESSING) and 1 or 0} end
 
-if k.b == ISSUED then
-  write(0, 1, 's', ISSUED)
-elseif k.b then
-  write(0, 1, 's', k.b, 'f', k.f)
+if k.b then
+  write(0, 1, k.b, '', '', k.b == ISSUED and '' or k.f, '', '')
 else
   redis.call('DEL', key)
 end

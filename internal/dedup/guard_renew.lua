@@ -10,6 +10,5 @@ local k = read()
 if not k then return {2} end
 if not held(k, owner) then return {0} end
 
-redis.call('HSET', key, 'l', clock() + lease)
-if redis.call('PTTL', key) < lease then redis.call('PEXPIRE', key, lease) end
+write(0, lease, PROCESSING, owner, clock() + lease, k.f, k.b or '', '')
 return {1}

@@ -49,7 +49,7 @@ const (
 type slip struct {
 	key     string
 	owner   string
-	payload string // its fingerprint; empty: none is compared
+	payload string // its fingerprint, without white space; empty: none is compared
 }
 
 // ending is what a settle says of a slip.
@@ -141,5 +141,5 @@ func flag(yes bool) int {
 
 // newSlip asks for a key in the name of a call of its own.
 func newSlip(key, payload string) slip {
-	return slip{key: key, owner: push.NewOwner(), payload: payload}
+	return slip{key: key, owner: push.NewOwner(), payload: bounded(push.EncodeKeyPart(payload))}
 }

@@ -4,7 +4,7 @@
 -- ARGV     1 owner
 --          2 state: 1 success, 2 failed, 3 unknown; -1 success, and the key is deleted (a one-time token)
 --          3 how long the key lives from now, ms; 0: as long as before
---          4 fingerprint; '' none
+--          4 fingerprint, without white space; '' none
 --          5 1: the answer is kept, 6 the answer
 --          7 lease, ms: how long an unknown outcome counts as in progress, and the least that the key lives
 -- returns  {1}  done, or done before (the earlier call's answer was lost)
@@ -17,11 +17,5 @@ if s == -1 then
   return {1}
 end
 
-local fields = {'s', s, 'o', owner, 'f', ARGV[4]}
-if s == UNKNOWN then
-  fields[7], fields[8] = 'l', clock() + lease
-elseif ARGV[5] == '1' then
-  fields[7], fields[8] = 'r', ARGV[6]
-end
-write(ttl, lease, unpack(fields))
+write(ttl, lease, s, owner, s == UNKNOWN and clock() + lease or '', ARGV[4], '', ARGV[5] == '1' and '=' .. ARGV[6] or '')
 return {1}

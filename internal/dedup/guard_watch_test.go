@@ -38,17 +38,17 @@ func TestAHandlerWhoseKeyWentToAnotherIsCancelled(t *testing.T) {
 	client := connect(t, Config{Addrs: []string{startRedis(t).addr}})
 	s := newShop(t, client, short)
 	_, err := s.Do(t.Context(), order{"1", "tea"}, func(ctx context.Context, _ order) (string, error) {
-		client.HSet(t.Context(), s.key("1"), "o", "another")
+		s.set(t, "1", atOwner, "another")
 		<-ctx.Done()
 		return "", context.Cause(ctx)
 	})
 	if !errors.Is(err, ErrLost) || s.state(t, "1") != "0" {
 		t.Errorf("%v", err)
 	}
-	client.HSet(t.Context(), s.key("1"), "l", 1)
+	s.end(t, "1")
 
 	_, err = s.Do(t.Context(), order{"1", "tea"}, func(context.Context, order) (string, error) {
-		client.HSet(t.Context(), s.key("1"), "o", "another")
+		s.set(t, "1", atOwner, "another")
 		return "sold", nil
 	})
 	if got := s.outcomes(); err != nil || !slices.Contains(got, Lost) || s.state(t, "1") != "0" {

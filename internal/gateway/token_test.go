@@ -195,7 +195,7 @@ func TestNothingPersonalIsLoggedOrKeptInRedis(t *testing.T) {
 	w.post(t, strings.Replace(body, `"viewed"`, `"13800138000"`, 1))
 	shown := w.log.String()
 	for _, key := range w.redis.Keys(t.Context(), "*").Val() {
-		shown += fmt.Sprintln(key, w.redis.HGetAll(t.Context(), key).Val())
+		shown += fmt.Sprintln(key, w.redis.Get(t.Context(), key).Val())
 	}
 	for _, private := range []string{"13800138000", "oAbC123456", "Zhang", "778899", w.secret, token} {
 		if strings.Contains(shown, private) {
