@@ -88,8 +88,9 @@ func (g Gateway) validate(v *validator) {
 	v.checkf(g.Rate >= 0, "gateway.rate", "is %v: must be 0 (no limit) or more", g.Rate)
 	v.checkf(g.MaxBody >= 1<<20 && g.MaxBody <= 256<<20, "gateway.max_body", "is %d: must be 1048576 (the largest event) to 268435456", g.MaxBody)
 	v.checkf(g.MaxBatch >= 1 && g.MaxBatch <= 10_000, "gateway.max_batch", "is %d: must be 1 to 10000", g.MaxBatch)
-	v.positive("gateway.timeout", g.Timeout)
-	v.positive("gateway.grace", g.Grace)
+	v.checkf(g.Timeout > 0 && g.Timeout <= 15*time.Second, "gateway.timeout",
+		"is %s: must be more than 0 and at most 15s, since the door answers within 30s of a request", g.Timeout)
+	v.checkf(g.Grace >= g.Timeout, "gateway.grace", "is %s: must not be shorter than gateway.timeout (%s)", g.Grace, g.Timeout)
 	_, err := g.TLS.Server()
 	v.checkf(err == nil, "gateway.tls", "%v", err)
 }

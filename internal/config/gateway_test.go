@@ -54,7 +54,9 @@ func TestGatewaysThatCannotWorkAreRefused(t *testing.T) {
 		"body under an event":       {"{max_body: 1000}", "gateway.max_body"},
 		"endless batch":             {"{max_batch: 1000000}", "gateway.max_batch"},
 		"no time to write":          {"{timeout: 0s}", "gateway.timeout"},
+		"answer that comes late":    {"{timeout: 20s}", "gateway.timeout"},
 		"no grace":                  {"{grace: 0s}", "gateway.grace"},
+		"grace under a write":       {"{grace: 9s}", "gateway.grace"},
 		"no port":                   {"{addr: here}", "gateway.addr"},
 		"half a certificate":        {"{tls: {cert_file: /nowhere.pem}}", "gateway.tls"},
 	} {

@@ -16,6 +16,9 @@ import (
 // frontBatch is how many records of all callers may go in one produce request: at a front door many come at once.
 const frontBatch = 1000
 
+// frontLinger is how long a record waits for others: somebody waits for its answer.
+const frontLinger = time.Millisecond
+
 // NewFrontProducer makes a producer that tries each write once, so that its error says whether a record may be in Kafka;
 // see Each. Records of all callers share produce requests. It connects on first use.
 func NewFrontProducer(cluster Cluster) (*Producer, error) {
@@ -29,6 +32,7 @@ func NewFrontProducer(cluster Cluster) (*Producer, error) {
 	p.alone = p.writer(cluster.Brokers, 1, singleBytes)
 	p.alone.Compression = kafka.Gzip
 	p.batched.MaxAttempts, p.alone.MaxAttempts = 1, 1
+	p.batched.BatchTimeout, p.alone.BatchTimeout = frontLinger, frontLinger
 	return p, nil
 }
 

@@ -150,7 +150,8 @@ func (c *Client) ask(ctx context.Context, body []byte, key string) (receipt Rece
 func refusedBy(res *http.Response, text []byte) error {
 	var p problem
 	_ = json.Unmarshal(text, &p) // another server's words, perhaps
-	if p.Code == codeBusy || res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusInternalServerError {
+	again := p.Code == codeBusy || p.Code == codeCut || res.StatusCode == http.StatusRequestTimeout
+	if again || res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusInternalServerError {
 		return fmt.Errorf("the gateway answered %d %s", res.StatusCode, p.Code)
 	}
 	said := []string{strings.TrimSpace(p.Title + " " + p.Detail)}

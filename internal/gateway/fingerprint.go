@@ -5,12 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"pusher/internal/dedup"
 	"pusher/internal/push"
@@ -46,15 +47,12 @@ func hashed(parts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical is JSON text in one spelling: names sorted, no space, numbers as written. The text is valid.
+// canonical is JSON text in one spelling (RFC 8785): names sorted, no space, the shortest form of strings; but numbers as
+// written, since one beyond 2^53 would become another. The text is valid.
 func canonical(text []byte) []byte {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte(byteOrderMark))))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return text
-	}
-	one, err := json.Marshal(v)
+	one := jsontext.Value(bytes.Clone(bytes.TrimPrefix(text, []byte(byteOrderMark))))
+	err := one.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return text
 	}

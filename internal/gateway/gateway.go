@@ -80,20 +80,33 @@ func (g *Gateway) Hang(mux *http.ServeMux) {
 	}
 	for _, r := range routes {
 		mux.Handle(r.method+" "+r.path, g.door(r.route, r.handler))
-		mux.Handle(r.path, g.door(r.route, func(w http.ResponseWriter, req *http.Request) {
-			w.Header().Set("Allow", r.method)
-			fail(w, req, &failure{code: codeMethod})
-		}))
+		mux.Handle(r.path, g.door(r.route, otherwise(r.method)))
 	}
 	mux.Handle("/", g.door(routePages, func(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, &failure{code: codeNotFound})
 	}))
 }
 
+// otherwise answers every method but the one that a path has, which a GET takes HEAD with.
+func otherwise(method string) http.HandlerFunc {
+	allow := method + ", OPTIONS"
+	if method == http.MethodGet {
+		allow = "GET, HEAD, OPTIONS"
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		fail(w, r, &failure{code: codeMethod})
+	}
+}
+
 // replayed is POST /v1/events around the middleware: it notes for the log that the answer was given before.
 func (g *Gateway) replayed(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get(HeaderToken) != "" && len(r.Header.Values(dedup.HeaderKey)) > 0 {
-		fail(w, r, &failure{code: codeBadRequest, detail: HeaderToken + " and " + dedup.HeaderKey + " are given: keep one of the two"})
+	if err := g.acceptable(w, r); err != nil {
+		fail(w, r, err)
 		return
 	}
 	g.keyed.ServeHTTP(w, r)

@@ -220,8 +220,11 @@ func (w *world) ask(t testing.TB, method, path, body string, headers ...string) 
 	got := reply{Response: res, text: string(text)}
 	if res.StatusCode < 300 {
 		_ = json.Unmarshal(text, &got.answer)
-	} else if err := json.Unmarshal(text, &got.problem); err != nil {
+	} else if err := json.Unmarshal(text, &got.problem); err != nil && method != http.MethodHead {
 		t.Errorf("%s %s: %d without a problem: %s", method, path, res.StatusCode, text)
+	}
+	if res.StatusCode >= 400 && method != http.MethodHead && got.Detail == "" {
+		t.Errorf("%s %s: %s does not say how to mend it", method, path, text)
 	}
 	w.compareWithDocument(t, r, body, res, text)
 	return got

@@ -29,8 +29,8 @@ const (
 	codeRedisAway   = "redis_away"
 	codeKafkaAway   = "kafka_away"
 	codeUnknown     = "outcome_unknown"
-	codeCut         = "" // the client went away: nobody reads an answer
-	statusCut       = 499
+	codeCut         = "incomplete_body"
+	codeSlow        = "request_timeout"
 	problemTypeBase = "/docs#"
 )
 
@@ -39,7 +39,7 @@ type kind struct {
 	Code   string
 	Status int
 	Title  string
-	Advice string // for the page
+	Advice string // how to mend it: the detail, where there is none of its own
 }
 
 // kinds lists every problem there is, in the order of their statuses.
@@ -48,15 +48,17 @@ func kinds() []kind {
 		{codeBadRequest, http.StatusBadRequest, "The request cannot be read", "Mend it as the detail says."},
 		{codeInvalid, http.StatusBadRequest, "Some events are not valid; nothing is written", "Each fault is listed with its field and reason. Mend the events, or ask for ?partial=true."},
 		{codeBadKey, http.StatusBadRequest, "The Idempotency-Key is none", "Send one string of 1 to 255 visible ASCII characters, in quotes."},
+		{codeCut, http.StatusBadRequest, "The body did not arrive whole", "Send it again with the same key: nothing is written."},
 		{codeNobody, http.StatusUnauthorized, "No credential, or an unknown one", "Send Authorization: Bearer with the producer's credential."},
-		{codeForged, http.StatusForbidden, "The token is not ours", "Get one from POST /v1/tokens, as the same producer."},
-		{codeNotFound, http.StatusNotFound, "There is nothing here", ""},
-		{codeMethod, http.StatusMethodNotAllowed, "The method is not allowed here", ""},
+		{codeForged, http.StatusForbidden, "The token is not ours", "Get one from POST /v1/tokens, with the credential that the events come with."},
+		{codeNotFound, http.StatusNotFound, "There is nothing here", "Events go to POST /v1/events; the page at /docs has the rest."},
+		{codeMethod, http.StatusMethodNotAllowed, "The method is not allowed here", "Use one that the Allow header names."},
+		{codeSlow, http.StatusRequestTimeout, "The body did not arrive in time", "Send it again with the same key, smaller or faster: nothing is written."},
 		{codeBusy, http.StatusConflict, "The same request is in progress", "Ask again after Retry-After seconds: the answer will be there."},
 		{codeSpent, http.StatusConflict, "The token is used, or no longer known", "Get a new one and send the events again: what was accepted is not sent twice."},
 		{codeExpired, http.StatusGone, "The token has expired", "Get a new one."},
 		{codeTooLarge, http.StatusRequestEntityTooLarge, "The request is too large", "Send fewer events at once; an event has at most 1 MiB."},
-		{codeMediaType, http.StatusUnsupportedMediaType, "The content type is not understood", "Send application/json, application/x-ndjson or application/cloudevents+json."},
+		{codeMediaType, http.StatusUnsupportedMediaType, "The content type is not understood", "Send application/json, application/x-ndjson, application/cloudevents+json or application/cloudevents-batch+json, without Content-Encoding."},
 		{codeKeyReused, http.StatusUnprocessableEntity, "The key belongs to another payload", "Use a new Idempotency-Key or token for a new payload."},
 		{codeRate, http.StatusTooManyRequests, "Too many events", "Slow down; ask again after Retry-After seconds."},
 		{codeInternal, http.StatusInternalServerError, "A mistake of ours", "Ask again with the same key; tell us the request_id."},
@@ -73,7 +75,7 @@ func kindOf(code string) kind {
 			return k
 		}
 	}
-	return kind{Status: statusCut}
+	return kind{Status: http.StatusInternalServerError}
 }
 
 // failure is a request that is not accepted.
@@ -116,9 +118,9 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	t := trailOf(r)
 	t.err = f.err
 	k := kindOf(f.code)
-	if f.code == codeCut {
-		w.WriteHeader(statusCut)
-		return
+	detail := f.detail
+	if detail == "" {
+		detail = k.Advice
 	}
 	if f.retry > 0 {
 		w.Header().Set("Retry-After", dedup.Seconds(f.retry))
@@ -127,7 +129,7 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="pusher"`)
 	}
 	writeJSON(w, k.Status, "application/problem+json", problem{
-		Type: problemTypeBase + k.Code, Title: k.Title, Status: k.Status, Detail: f.detail, Code: k.Code,
+		Type: problemTypeBase + k.Code, Title: k.Title, Status: k.Status, Detail: detail, Code: k.Code,
 		RequestID: t.id, Errors: f.faults,
 	})
 }

@@ -80,7 +80,7 @@ func TestTheDocumentHasEveryStatusThatAProblemMayHave(t *testing.T) {
 		codes   []string
 	}{
 		"/v1/events": {http.StatusAccepted, []string{
-			codeBadRequest, codeInvalid, codeBadKey, codeNobody, codeForged, codeBusy, codeSpent, codeExpired, codeTooLarge,
+			codeBadRequest, codeInvalid, codeBadKey, codeCut, codeSlow, codeNobody, codeForged, codeBusy, codeSpent, codeExpired, codeTooLarge,
 			codeMediaType, codeKeyReused, codeRate, codeInternal, codeRedisAway, codeKafkaAway, codeUnknown,
 		}},
 		"/v1/tokens": {http.StatusCreated, []string{codeNobody, codeRate, codeInternal, codeRedisAway}},

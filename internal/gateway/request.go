@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 
+	"pusher/internal/dedup"
 	"pusher/internal/push"
 )
 
@@ -42,17 +44,14 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request) (*request, error)
 	default:
 		return nil, &failure{code: codeBadRequest, detail: "partial: true or false is wanted"}
 	}
-	mediaType, ok := contentType(r.Header.Get("Content-Type"))
-	if !ok {
-		return nil, &failure{code: codeMediaType}
-	}
+	mediaType, _ := contentType(r.Header.Get("Content-Type"))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.cfg.MaxBody))
 	if err != nil {
 		return nil, unread(err)
 	}
 	sum := sha256.Sum256(body)
 	req.digest = hex.EncodeToString(sum[:])
-	texts, err := split(body, mediaType)
+	texts, err := split(body, mediaType, g.cfg.MaxBatch)
 	switch {
 	case err != nil:
 		return nil, err
@@ -72,11 +71,37 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request) (*request, error)
 
 // unread says why a body could not be read.
 func unread(err error) error {
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case large:
+		return &failure{code: codeTooLarge}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &failure{code: codeSlow}
+	}
+	return &failure{code: codeCut} // the connection broke, or its framing did: perhaps nobody reads this
+}
+
+// acceptable looks at what a request for events says of itself, before its body is read: a client that waits for
+// 100 Continue then need not send it.
+func (g *Gateway) acceptable(w http.ResponseWriter, r *http.Request) error {
+	if r.Header.Get(HeaderToken) != "" && len(r.Header.Values(dedup.HeaderKey)) > 0 {
+		return &failure{code: codeBadRequest, detail: HeaderToken + " and " + dedup.HeaderKey + " are given: keep one of the two"}
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, identity) {
+		w.Header().Set("Accept-Encoding", identity) // RFC 9110, section 15.5.16
+		return &failure{code: codeMediaType}
+	}
+	if _, ok := contentType(r.Header.Get("Content-Type")); !ok {
+		return &failure{code: codeMediaType}
+	}
+	if r.ContentLength > g.cfg.MaxBody {
 		return &failure{code: codeTooLarge}
 	}
-	return &failure{code: codeCut} // the connection broke, or was too slow
+	return nil
 }
+
+// identity is the one coding of a body that is understood: none.
+const identity = "identity"
 
 // check reads each text as the pusher will.
 func (g *Gateway) check(req *request, texts [][]byte, shared []push.Header) {
