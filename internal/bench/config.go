@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"pusher/internal/push"
@@ -51,11 +52,12 @@ type room struct {
 
 // job is what a child process is to do.
 type job struct {
-	role     string // rolePusher, roleFrameless, roleTutorial
+	role     string // rolePusher, roleFrameless, roleTutorial, roleGateway
 	room     room
 	action   push.Action
 	inFlight int           // 0: the product's default
 	latency  time.Duration // of the provider
+	producer string        // of a gateway: the entry of who is let in
 }
 
 // environment is how a child process is told about its services; http is where it shows its metrics.
@@ -74,6 +76,10 @@ func (w *world) environment(j job, http string) []string {
 	)
 	if j.inFlight > 0 {
 		env = append(env, fmt.Sprintf("PUSHER_WORKER_IN_FLIGHT=%d", j.inFlight))
+	}
+	if j.role == roleGateway {
+		env = append(env, "PUSHER_GATEWAY_ADDR="+http, "PUSHER_GATEWAY_PRODUCERS="+j.producer,
+			"PUSHER_GATEWAY_TOKEN_KEY="+strings.Repeat("bench", 8))
 	}
 	return env
 }

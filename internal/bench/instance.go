@@ -22,6 +22,7 @@ const (
 	rolePusher    = "pusher"
 	roleFrameless = "frameless"
 	roleTutorial  = "tutorial"
+	roleGateway   = "gateway"
 )
 
 // Instance is a child process: it takes on its role until ctx ends. Its configuration comes from the environment, and
@@ -38,13 +39,21 @@ func Instance(ctx context.Context, role string, latency time.Duration, profiles 
 	if err != nil {
 		return err
 	}
+	log := zerolog.New(stderr).Level(zerolog.WarnLevel)
+	if role == roleGateway {
+		g, err := assemble.NewGateway(ctx, c, log, "bench")
+		if err != nil {
+			return err
+		}
+		return g.Run(ctx)
+	}
 	stand, err := newProvider(c, latency)
 	if err != nil {
 		return err
 	}
 	switch role {
 	case rolePusher:
-		return pusher(ctx, c, stand, zerolog.New(stderr).Level(zerolog.WarnLevel))
+		return pusher(ctx, c, stand, log)
 	case roleFrameless:
 		return shown(ctx, c, func(m *telemetry.Metrics) error { return frameless(ctx, c, stand, m) })
 	case roleTutorial:

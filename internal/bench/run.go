@@ -33,6 +33,7 @@ func stages() []stage {
 		{"scaling", scaling},
 		{"backlog", backlog},
 		{"compensator", compensator},
+		{"gateway", atTheDoor},
 	}
 }
 
