@@ -2,7 +2,6 @@ package push
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 )
 
@@ -31,31 +30,28 @@ func (r Record) isStructured(o object) bool {
 	if strings.EqualFold(strings.TrimSpace(mediaType), "application/cloudevents+json") {
 		return true
 	}
-	values := o.last()
-	_, event := values["biz_type"]
-	return !event && values["specversion"] != nil && (values["data"] != nil || values["data_base64"] != nil)
+	return o.get("biz_type") == "" && o.get("specversion") != "" && (o.get("data") != "" || o.get("data_base64") != "")
 }
 
 // openStructured takes the event and its envelope out of a CloudEvent (JSON event format 1.x). What the headers
 // said of the trace goes first.
 func openStructured(o object, headers envelope) (object, envelope, error) {
-	values := o.last()
-	if version, _ := unquote(values["specversion"]); !strings.HasPrefix(version, "1.") {
+	if version, _ := unquote(o.get("specversion")); !strings.HasPrefix(version, "1.") {
 		return nil, envelope{}, badCloudEvent("specversion", "a CloudEvent of version 1.x is wanted")
 	}
 	env := headers
-	if id, ok := unquote(clean(values["id"])); ok {
+	if id, ok := unquote(clean(o.get("id"))); ok {
 		env.id = id
 	}
-	if trace, ok := unquote(values[HeaderTraceParent]); ok && env.traceParent == "" {
+	if trace, ok := unquote(o.get(HeaderTraceParent)); ok && env.traceParent == "" {
 		env.traceParent = traceParent(trace)
 	}
-	event, err := openData(values)
+	event, err := openData(o)
 	return event, env, err
 }
 
-func openData(values map[string]json.RawMessage) (object, error) {
-	data, encoded := values["data"], values["data_base64"]
+func openData(o object) (object, error) {
+	data, encoded := o.get("data"), o.get("data_base64")
 	switch {
 	case isNull(data) == isNull(encoded):
 		return nil, badCloudEvent("data", "the event is wanted as data, or as data_base64, and once")

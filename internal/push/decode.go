@@ -1,9 +1,8 @@
 package push
 
 import (
-	"bytes"
 	"encoding/json"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 const (
 	MaxValue      = 1 << 20 // bytes of a record's value
 	maxBizID      = 256     // bytes
+	maxBizType    = 64      // bytes
 	maxText       = 256     // characters of event_id and of each recipient field
 	maxActions    = 64
 	maxActionName = 64  // characters
@@ -25,14 +25,6 @@ const (
 	retrySlack = 4 << 10
 
 	byteOrderMark = "\uFEFF"
-)
-
-var (
-	bizType = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-	// rfc3339 is the form that the schema wants too; Go's own parser also takes a comma, "T8:00" and "+24:00".
-	rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](\.[0-9]+)?` +
-		`(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 )
 
 // Decode reads an event from a record: plain JSON or a CloudEvent in structured or binary mode. A record without
@@ -66,14 +58,16 @@ func openText(text []byte) (object, error) {
 	if !utf8.Valid(text) {
 		return nil, &PoisonError{ReasonNotUTF8, "", "the value is not UTF-8; encode it so"}
 	}
-	if depth(text) > maxDepth {
+	whole := string(text) // of which all that is read is a piece
+	o, err := readObject(strings.TrimPrefix(whole, byteOrderMark), "")
+	if err != nil && depth(whole) > maxDepth {
 		return nil, &PoisonError{ReasonTooDeep, "", "nested deeper than 100; flatten it"}
 	}
-	return readObject(bytes.TrimPrefix(text, []byte(byteOrderMark)), "")
+	return o, err
 }
 
 func decode(o object, env envelope) (*Event, error) {
-	f := fields{values: o.last()}
+	f := fields{object: o}
 	e := &Event{
 		BizType:     f.bizType(),
 		BizID:       f.bizID(),
@@ -100,8 +94,9 @@ func decode(o object, env envelope) (*Event, error) {
 
 // fields reads an event's fields; err keeps the first thing that was wrong.
 type fields struct {
-	values map[string]json.RawMessage
-	err    error
+	object
+
+	err error
 }
 
 func (f *fields) fail(reason, field, detail string) {
@@ -111,20 +106,22 @@ func (f *fields) fail(reason, field, detail string) {
 }
 
 func (f *fields) bizType() string {
-	s := f.id("biz_type", f.values["biz_type"], false)
+	raw := f.get("biz_type")
+	s := f.id("biz_type", raw, false)
 	switch {
-	case s == "" && isNull(f.values["biz_type"]):
+	case s == "" && isNull(raw):
 		f.fail(ReasonMissingField, "biz_type", "name the configured push that the event is for")
-	case !bizType.MatchString(s):
+	case !isBizType(s):
 		f.fail(ReasonWrongValue, "biz_type", "1 to 64 of a-z A-Z 0-9 _ . - are wanted")
 	}
 	return s
 }
 
 func (f *fields) bizID() string {
-	s := f.id("biz_id", f.values["biz_id"], true)
+	raw := f.get("biz_id")
+	s := f.id("biz_id", raw, true)
 	switch {
-	case s == "" && isNull(f.values["biz_id"]):
+	case s == "" && isNull(raw):
 		f.fail(ReasonMissingField, "biz_id", "send the stable id of the event's subject; none is made up here")
 	case s == "" || len(s) > maxBizID:
 		f.fail(ReasonWrongValue, "biz_id", "1 to 256 bytes are wanted")
@@ -134,12 +131,12 @@ func (f *fields) bizID() string {
 
 // actions keeps unknown names: they are logged as skipped later, and the others go on.
 func (f *fields) actions() []Action {
-	raw := f.values["actions"]
+	raw := f.get("actions")
 	if isNull(raw) {
 		return nil
 	}
 	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
+	if err := json.Unmarshal([]byte(raw), &list); err != nil {
 		f.fail(ReasonWrongType, "actions", "an array of action names is wanted")
 		return nil
 	}
@@ -151,7 +148,7 @@ func (f *fields) actions() []Action {
 	seen := make(map[string]bool, len(list))
 	for i, item := range list {
 		field := "actions[" + strconv.Itoa(i) + "]"
-		name := f.id(field, item, false)
+		name := f.id(field, string(item), false)
 		if !isActionName(name) {
 			f.fail(ReasonWrongValue, field, "an action's name of 1 to 64 characters is wanted")
 		}
@@ -164,15 +161,15 @@ func (f *fields) actions() []Action {
 }
 
 func (f *fields) recipient() Recipient {
-	inner := f.object("recipient", f.values["recipient"])
+	inner := f.inner("recipient")
 	return Recipient{
-		UserID: f.address("recipient.user_id", inner["user_id"]),
-		Phone:  f.address("recipient.phone", clean(inner["phone"])), // no id: cleaned, not refused
-		OpenID: f.address("recipient.openid", inner["openid"]),
+		UserID: f.address("recipient.user_id", inner.get("user_id")),
+		Phone:  f.address("recipient.phone", clean(inner.get("phone"))), // no id: cleaned, not refused
+		OpenID: f.address("recipient.openid", inner.get("openid")),
 	}
 }
 
-func (f *fields) address(field string, raw json.RawMessage) string {
+func (f *fields) address(field, raw string) string {
 	s := f.id(field, raw, true)
 	if utf8.RuneCountInString(s) > maxText {
 		f.fail(ReasonWrongValue, field, "at most 256 characters are wanted")
@@ -181,10 +178,14 @@ func (f *fields) address(field string, raw json.RawMessage) string {
 }
 
 func (f *fields) params() map[string]Value {
-	inner := f.object("params", f.values["params"])
+	inner := f.inner("params")
 	params := make(map[string]Value, len(inner))
-	for name, raw := range inner {
-		value, ok := parseValue(raw)
+	for _, m := range slices.Backward(inner) {
+		name := m.name
+		if _, repeated := params[name]; repeated {
+			continue
+		}
+		value, ok := parseValue(m.value)
 		if strings.ContainsRune(name, 0) {
 			f.fail(ReasonBadText, "params", "a NUL is in a name; a name cannot be cleaned")
 		}
@@ -197,21 +198,22 @@ func (f *fields) params() map[string]Value {
 	return params
 }
 
-// object reads a field that holds an object; nil when it is absent.
-func (f *fields) object(field string, raw json.RawMessage) map[string]json.RawMessage {
+// inner reads a field that holds an object; nil when it is absent.
+func (f *fields) inner(field string) object {
+	raw := f.get(field)
 	if isNull(raw) {
 		return nil
 	}
-	if raw[0] != '{' {
+	o, ok := scan(raw)
+	if !ok {
 		f.fail(ReasonWrongType, field, "an object is wanted")
-		return nil
 	}
-	return split(raw).last()
+	return o
 }
 
 // text reads an optional string that is an id.
 func (f *fields) text(field string) string {
-	s := f.id(field, f.values[field], false)
+	s := f.id(field, f.get(field), false)
 	if utf8.RuneCountInString(s) > maxText {
 		f.fail(ReasonWrongValue, field, "at most 256 characters are wanted")
 	}
@@ -220,12 +222,12 @@ func (f *fields) text(field string) string {
 
 // id reads an id: a string, or, where integers are welcome, the digits as written. Absent and null give "". 1e3,
 // 12.0 and -0 are refused, since one number must not have two spellings.
-func (f *fields) id(field string, raw json.RawMessage, integers bool) string {
+func (f *fields) id(field, raw string, integers bool) string {
 	if isNull(raw) {
 		return ""
 	}
 	if s, ok := unquote(raw); ok {
-		if !bytes.Equal(clean(raw), raw) {
+		if clean(raw) != raw {
 			f.fail(ReasonBadText, field, "a NUL or a lone surrogate is in it; an id cannot be cleaned")
 		}
 		return s
@@ -235,23 +237,25 @@ func (f *fields) id(field string, raw json.RawMessage, integers bool) string {
 		f.fail(ReasonWrongType, field, "a string is wanted")
 	case !isNumber(raw):
 		f.fail(ReasonWrongType, field, "a string or an integer is wanted")
-	case bytes.ContainsAny(raw, ".eE") || string(raw) == "-0":
+	case strings.ContainsAny(raw, ".eE") || raw == "-0":
 		f.fail(ReasonWrongValue, field, "an integer is wanted without fraction, exponent or negative zero; or a string")
 	}
-	return string(raw)
+	return raw
 }
 
 // time reads an optional RFC 3339 time with zone. The zero time of Go (year 1) counts as absent.
 func (f *fields) time(field string) time.Time {
-	var t time.Time
-	raw := f.values[field]
+	raw := f.get(field)
 	if isNull(raw) {
-		return t
+		return time.Time{}
 	}
 	s, ok := unquote(raw)
 	if !ok {
 		f.fail(ReasonWrongType, field, "a string is wanted")
-	} else if err := t.UnmarshalText([]byte(s)); err != nil || !rfc3339.MatchString(s) {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || !isRFC3339(s) {
 		f.fail(ReasonWrongValue, field, "RFC 3339 with zone is wanted, such as 2026-01-31T08:00:00+08:00")
 	}
 	return t
@@ -269,3 +273,48 @@ func shorten(name string) string {
 	}
 	return name
 }
+
+// isBizType reports whether s could name a push: 1 to 64 of a-z A-Z 0-9 _ . -
+func isBizType(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c|0x20 < 'a' || c|0x20 > 'z' {
+			if !isDigit(c) && c != '_' && c != '.' && c != '-' {
+				return false
+			}
+		}
+	}
+	return s != "" && len(s) <= maxBizType
+}
+
+// isRFC3339 holds a time that was read to the form that the schema wants too; Go's own parser also takes a comma, "T8:00"
+// and "+24:00".
+func isRFC3339(s string) bool {
+	const form, zone = "0000-00-00T00:00:00", "+00:00"
+	if len(s) <= len(form) || !hasForm(s[:len(form)], form) || s[len(form)-2] > '5' {
+		return false
+	}
+	rest := s[len(form):]
+	if rest[0] == '.' {
+		rest = strings.TrimLeft(rest[1:], "0123456789")
+		if rest == "" || !isDigit(s[len(form)+1]) {
+			return false
+		}
+	}
+	if rest == "Z" {
+		return true
+	}
+	return len(rest) == len(zone) && (rest[0] == '-' || rest[0] == '+') && hasForm(rest[1:], zone[1:]) && rest[1:3] < "24" && rest[4] < '6'
+}
+
+// hasForm reports whether s has a digit wherever form has one, and else is form.
+func hasForm(s, form string) bool {
+	for i := range len(form) {
+		if form[i] == '0' && !isDigit(s[i]) || form[i] != '0' && s[i] != form[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

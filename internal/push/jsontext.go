@@ -1,7 +1,6 @@
 package push
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -12,8 +11,8 @@ import (
 
 // A member is one name and value of a JSON object.
 type member struct {
-	name  string          // unquoted
-	value json.RawMessage // as written
+	name  string // unquoted
+	value string // JSON, as written
 }
 
 // An object is a JSON object in its order, names to the letter and repeats included; encoding/json alone would fold
@@ -21,81 +20,43 @@ type member struct {
 type object []member
 
 // readObject reads text as one JSON object. Its errors are *PoisonError, with field as the place.
-func readObject(text []byte, field string) (object, error) {
-	if !json.Valid(text) {
-		syntax := &json.SyntaxError{}
-		errors.As(json.Unmarshal(text, new(json.RawMessage)), &syntax)
+func readObject(text, field string) (object, error) {
+	if o, ok := scan(text); ok {
+		return o, nil
+	}
+	syntax := &json.SyntaxError{}
+	if errors.As(json.Unmarshal([]byte(text), new(json.RawMessage)), &syntax) {
 		at := strconv.FormatInt(syntax.Offset, 10)
 		return nil, &PoisonError{ReasonNotJSON, field, "no JSON from byte " + at + " on; send one JSON object"}
 	}
-	text = bytes.TrimLeft(text, jsonSpace)
-	if text[0] != '{' {
-		return nil, &PoisonError{ReasonNotObject, field, "one JSON object is wanted here"}
-	}
-	return split(text), nil
+	return nil, &PoisonError{ReasonNotObject, field, "one JSON object is wanted here"}
 }
 
 const jsonSpace = " \t\r\n"
 
-// split cuts the text of a valid object into its members, without copying the values.
-func split(text []byte) object {
-	o := make(object, 0, 8)
-	for rest := text[1:]; ; {
-		rest = bytes.TrimLeft(rest, jsonSpace+",")
-		if rest[0] == '}' {
-			return o
-		}
-		end := valueEnd(rest)
-		name, _ := unquote(rest[:end])
-		rest = bytes.TrimLeft(rest[end:], jsonSpace+":")
-		end = valueEnd(rest)
-		o = append(o, member{name, json.RawMessage(rest[:end:end])})
-		rest = rest[end:]
-	}
-}
-
-// valueEnd is where the value ends with which valid text begins; a member's value always has something behind it.
-func valueEnd(text []byte) int {
-	if c := text[0]; c != '"' && c != '{' && c != '[' {
-		return bytes.IndexAny(text, ",}]"+jsonSpace)
-	}
-	open, quoted := 0, false
-	for i := 0; ; i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			open++
-		case c == '}' || c == ']':
-			open--
-		}
-		if open == 0 && !quoted {
-			return i + 1
+// get returns the value of this name, of a repeated one the last; empty without one.
+func (o object) get(name string) string {
+	for i := len(o) - 1; i >= 0; i-- {
+		if o[i].name == name {
+			return o[i].value
 		}
 	}
+	return ""
 }
 
-// last returns the values by name; of a repeated name the last counts.
-func (o object) last() map[string]json.RawMessage {
-	byName := make(map[string]json.RawMessage, len(o))
-	for _, m := range o {
-		byName[m.name] = m.value
-	}
-	return byName
-}
-
-// without returns the object without the members of these names.
+// without takes the members of these names out of the object, which is used up.
 func (o object) without(names ...string) object {
-	return slices.DeleteFunc(slices.Clone(o), func(m member) bool { return slices.Contains(names, m.name) })
+	return slices.DeleteFunc(o, func(m member) bool { return slices.Contains(names, m.name) })
 }
 
 // text writes the object, cleaned (see clean). In a name U+FFFD stands for NUL as well: dropping it could turn an
 // unknown name into one of ours.
 func (o object) text() []byte {
-	text := []byte{'{'}
+	size := len("{}")
+	for _, m := range o {
+		size += len(m.name) + len(m.value) + len(`"":,`)
+	}
+	text := append(make([]byte, 0, size), '{')
 	for i, m := range o {
 		if i > 0 {
 			text = append(text, ',')
@@ -107,29 +68,29 @@ func (o object) text() []byte {
 }
 
 // isNull reports whether a value is absent or null.
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || raw[0] == 'n' }
+func isNull(raw string) bool { return len(raw) == 0 || raw[0] == 'n' }
 
 // isNumber reports whether a valid JSON value is a number.
-func isNumber(raw json.RawMessage) bool {
+func isNumber(raw string) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
 // unquote reads a JSON string; false when raw is another type.
-func unquote(raw json.RawMessage) (string, bool) {
+func unquote(raw string) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1]), true
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], true
 	}
 	var s string
-	err := json.Unmarshal(raw, &s)
+	err := json.Unmarshal([]byte(raw), &s)
 	return s, err == nil
 }
 
 // clean makes JSON text fit for PostgreSQL: escaped NULs are dropped and escaped lone surrogates become U+FFFD. It
 // returns the text itself when there is nothing to clean. The text is valid JSON, so a backslash stands in a string.
-func clean(text []byte) []byte {
+func clean(text string) string {
 	var out []byte // nil as long as nothing was cleaned
 	kept := 0      // text up to here is in out
 	replace := func(from, to int, with string) {
@@ -137,7 +98,7 @@ func clean(text []byte) []byte {
 		kept = to
 	}
 	for i := 0; i < len(text); {
-		next := bytes.IndexByte(text[i:], '\\')
+		next := strings.IndexByte(text[i:], '\\')
 		if next < 0 {
 			break
 		}
@@ -163,20 +124,20 @@ func clean(text []byte) []byte {
 	if out == nil && kept == 0 {
 		return text
 	}
-	return append(out, text[kept:]...)
+	return string(append(out, text[kept:]...))
 }
 
 // codeUnit reads a \uXXXX escape at the start of text.
-func codeUnit(text []byte) (uint64, bool) {
+func codeUnit(text string) (uint64, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
 	}
-	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	unit, err := strconv.ParseUint(text[2:6], 16, 16)
 	return unit, err == nil
 }
 
 // depth is how deep the arrays and objects of JSON text are nested; of other text it is any number.
-func depth(text []byte) int {
+func depth(text string) int {
 	deepest, open, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -202,6 +163,9 @@ func appendQuoted(dst []byte, s string) []byte {
 	const letters = "btnfr\"\\"
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
+	if !strings.ContainsFunc(s, mustEscape) {
+		return append(append(dst, s...), '"')
+	}
 	for _, r := range s {
 		if i := strings.IndexRune(short, r); i >= 0 {
 			dst = append(dst, '\\', letters[i])
@@ -213,3 +177,6 @@ func appendQuoted(dst []byte, s string) []byte {
 	}
 	return append(dst, '"')
 }
+
+// mustEscape reports whether r cannot stand in a JSON string as it is; what is no rune at all is written as U+FFFD.
+func mustEscape(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError }

@@ -46,7 +46,7 @@ func ParseKey(key string) (Identity, error) {
 // EncodeKeyPart percent-encodes what could make two different facts share a key: the separators, the percent sign,
 // and every byte of white space and control characters; upper-case hex.
 func EncodeKeyPart(s string) string {
-	if strings.IndexFunc(s, mustEncode) < 0 {
+	if isPlain(s) || strings.IndexFunc(s, mustEncode) < 0 {
 		return s
 	}
 	var b strings.Builder
@@ -62,6 +62,16 @@ func EncodeKeyPart(s string) string {
 		i += size
 	}
 	return b.String()
+}
+
+// isPlain reports whether s is ASCII of which nothing must be encoded, as nearly all that is asked for is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || c == '%' || c == ':' || c == '@' || c == ',' {
+			return false
+		}
+	}
+	return true
 }
 
 func mustEncode(r rune) bool {

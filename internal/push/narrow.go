@@ -1,7 +1,6 @@
 package push
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 )
@@ -11,7 +10,7 @@ func (e *Event) Narrow(a Action, to Recipient) ([]byte, error) { return narrow(e
 
 // narrow replaces actions and recipient in an event's text, and appends more members in place of their namesakes.
 func narrow(raw []byte, a Action, to Recipient, more ...member) ([]byte, error) {
-	o, err := readObject(raw, "")
+	o, err := readObject(string(raw), "")
 	if err != nil {
 		return nil, fmt.Errorf("narrowing an event to %s: %w", a, err)
 	}
@@ -20,12 +19,12 @@ func narrow(raw []byte, a Action, to Recipient, more ...member) ([]byte, error) 
 		o = o.without(m.name)
 	}
 	actions := append(appendQuoted([]byte{'['}, string(a)), ']')
-	o = append(o, member{"actions", actions}, member{"recipient", to.object().text()})
+	o = append(o, member{"actions", string(actions)}, member{"recipient", string(to.object().text())})
 	return append(o, more...).text(), nil
 }
 
 // quoted is a member whose value is a string.
-func quoted(name, value string) member { return member{name, appendQuoted(nil, value)} }
+func quoted(name, value string) member { return member{name, string(appendQuoted(nil, value))} }
 
 func (to Recipient) object() object {
 	var o object
@@ -69,7 +68,7 @@ func (p Poke) Record(topic string) (Record, error) {
 // {code, message}, and where it came from in the headers.
 func (l Letter) Record(topic string) (Record, error) {
 	lastError := object{quoted("code", l.Code), quoted("message", l.Message)}
-	value, err := narrow(l.Event, l.Action, l.to(), member{"last_error", json.RawMessage(lastError.text())})
+	value, err := narrow(l.Event, l.Action, l.to(), member{"last_error", string(lastError.text())})
 	if err != nil {
 		return Record{}, err
 	}

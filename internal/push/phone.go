@@ -27,6 +27,29 @@ func NormalizePhone(raw, region string) (string, error) {
 	if region == "" {
 		region = "CN"
 	}
+	if e164, ok := plainMobile(raw, region); ok {
+		return e164, nil
+	}
+	return normalizePhone(raw, region)
+}
+
+// plainMobile reads the spellings in which nearly all numbers come, 13800138000 and +8613800138000, as normalizePhone
+// would; the library takes two hundred times as long.
+func plainMobile(raw, region string) (string, bool) {
+	digits, international := strings.CutPrefix(raw, "+86")
+	if len(digits) != len("13800138000") || digits[0] != '1' || digits[1] < '3' || !international && region != "CN" {
+		return "", false
+	}
+	for i := range len(digits) {
+		if !isDigit(digits[i]) {
+			return "", false
+		}
+	}
+	return "+86" + digits, true
+}
+
+// normalizePhone is NormalizePhone of any spelling.
+func normalizePhone(raw, region string) (string, error) {
 	if strings.ContainsFunc(raw, isForeignToPhone) {
 		return "", fmt.Errorf("%w: it has letters or signs that no number has", ErrBadPhone)
 	}

@@ -2,6 +2,7 @@ package push
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -77,4 +78,37 @@ func FuzzNormalizePhone(f *testing.F) {
 			t.Errorf("%q becomes %q, and that becomes %q, %v", raw, phone, again, err)
 		}
 	})
+}
+
+// Every opened range, and each number of two of them that a prefix of carriers could be read from, is read as the library
+// reads it.
+func TestPlainMobilesAreReadAsTheLibraryReadsThem(t *testing.T) {
+	t.Parallel()
+	for prefix := 1300; prefix <= 1999; prefix++ {
+		for _, rest := range []string{"0000000", "1234567", "8613800", "9999999"} {
+			for _, raw := range []string{strconv.Itoa(prefix) + rest, "+86" + strconv.Itoa(prefix) + rest} {
+				got, ok := plainMobile(raw, "CN")
+				if want, err := normalizePhone(raw, "CN"); !ok || err != nil || got != want {
+					t.Errorf("%s becomes %q, %v, want %q, %v", raw, got, ok, want, err)
+				}
+			}
+		}
+	}
+	for _, raw := range []string{"", "12000000000", "1380013800", "138001380000", "1380013800a", "8613800138000", "+8512345678901", "２３８００１３８０００"} {
+		if got, ok := plainMobile(raw, "CN"); ok {
+			t.Errorf("%s is taken for plain: %q", raw, got)
+		}
+	}
+	if got, ok := plainMobile("13800138000", "US"); ok {
+		t.Errorf("a number of another region becomes %q", got)
+	}
+}
+
+func BenchmarkNormalizePhone(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := NormalizePhone("13800138000", "CN"); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -13,6 +13,9 @@ var traceParentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f
 
 // traceParent returns s when it is a valid traceparent, else "": a broken trace stops no message.
 func traceParent(s string) string {
+	if s == "" {
+		return ""
+	}
 	const none = "00000000000000000000000000000000"
 	part := traceParentForm.FindStringSubmatch(s)
 	switch {

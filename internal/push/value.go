@@ -1,7 +1,6 @@
 package push
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -24,16 +23,16 @@ func ParseValue(raw json.RawMessage) (Value, bool) {
 	if !json.Valid(raw) {
 		return Value{}, false
 	}
-	return parseValue(bytes.Trim(raw, jsonSpace))
+	return parseValue(strings.Trim(string(raw), jsonSpace))
 }
 
 // parseValue is ParseValue of valid JSON without space around it.
-func parseValue(raw json.RawMessage) (Value, bool) {
+func parseValue(raw string) (Value, bool) {
 	if s, ok := unquote(clean(raw)); ok {
 		return Value{text: s}, true
 	}
 	if isNumber(raw) || raw[0] == 't' || raw[0] == 'f' {
-		return Value{text: string(raw), literal: true}, true
+		return Value{text: raw, literal: true}, true
 	}
 	return Value{}, false
 }
