@@ -19,6 +19,7 @@ func newRunCommand(w *cli.World) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			assemble.Heap(c)
 			p, err := assemble.NewPusher(cmd.Context(), c, log, cli.Version())
 			if err != nil {
 				return err

@@ -47,6 +47,7 @@ func Instance(ctx context.Context, role string, latency time.Duration, profiles 
 		}
 		return g.Run(ctx)
 	}
+	assemble.Heap(c)
 	stand, err := newProvider(c, latency)
 	if err != nil {
 		return err
