@@ -7,9 +7,9 @@ import (
 	"pusher/internal/config"
 )
 
-// The garbage collector's targets where the environment sets none. Of a delivery little lives long and much is short-lived:
-// a heap four times what lives costs a quarter of the collections. The limit bounds that: as memory fills, it collects
-// as often as it otherwise would.
+// The garbage collector's targets where the environment sets none. What a delivery allocates is mostly short-lived: a heap
+// that may grow by four times what lives, instead of by once, takes a quarter of the collections. The limit bounds that:
+// as memory fills, it is collected as often as it otherwise would be.
 const (
 	heapGrowth = 400      // percent, as GOGC
 	heapBase   = 64 << 20 // bytes; what lives besides the records in hand, and room to collect in
