@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -130,6 +131,7 @@ func (b *batcher[Q, A]) leave() {
 
 // run is one batch. The next one may leave before its answers are handed out.
 func (b *batcher[Q, A]) run() {
+	b.gather()
 	batch := b.take()
 	answers := b.flush(batch)
 	b.mu.Lock()
@@ -141,6 +143,20 @@ func (b *batcher[Q, A]) run() {
 			c.span.end(said(a))
 		}
 		batch[i].to.answered(a, nil)
+	}
+}
+
+// gather lets those that are awake come along, such as the deliveries that another stage has just answered, for as long
+// as any does and there is room.
+func (b *batcher[Q, A]) gather() {
+	for had := 0; ; runtime.Gosched() {
+		b.mu.Lock()
+		has := len(b.queue)
+		b.mu.Unlock()
+		if has == had || has >= b.most {
+			return
+		}
+		had = has
 	}
 }
 
