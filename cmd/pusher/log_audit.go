@@ -57,7 +57,7 @@ func newLogAuditCommand(w *cli.World) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "records at or after this time: RFC 3339, or 2026-01-02 15:04:05 in UTC")
+	flags.StringVar(&f.from, "from", "", "records at or after this time: RFC 3339, 2026-01-02 15:04:05 in UTC, or how long ago, such as 20m")
 	flags.StringVar(&f.to, "to", "", "records before this time; now, unless said")
 	flags.DurationVar(&f.since, "since", time.Hour, "records of this last time, where no --from is given")
 	flags.StringVar(&f.provider, "provider", "", "ask this provider, too: aliyun or tencent")
@@ -67,10 +67,10 @@ func newLogAuditCommand(w *cli.World) *cobra.Command {
 
 // auditSpan reads the time that is audited.
 func auditSpan(fromText, toText string, since time.Duration, now time.Time) (from, to time.Time, err error) {
-	if from, err = momentOf("--from", fromText); err != nil {
+	if from, err = momentOf("--from", fromText, now); err != nil {
 		return from, to, err
 	}
-	if to, err = momentOf("--to", toText); err != nil {
+	if to, err = momentOf("--to", toText, now); err != nil {
 		return from, to, err
 	}
 	if to.IsZero() {

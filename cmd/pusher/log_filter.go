@@ -31,8 +31,8 @@ func (f *filterFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.provider, "provider", "", "only by this provider: aliyun, tencent or wechat")
 	flags.StringVar(&f.errorCode, "error-code", "", "only with this error")
 	flags.StringSliceVar(&f.statuses, "status", nil, "only in these statuses, such as failed,unknown")
-	flags.StringVar(&f.from, "from", "", "only those created at or after this time: RFC 3339, or 2026-01-02 15:04:05 in UTC")
-	flags.StringVar(&f.to, "to", "", "only those created before this time")
+	flags.StringVar(&f.from, "from", "", "only those created at or after this time: RFC 3339, 2026-01-02 15:04:05 in UTC, or how long ago, such as 20m")
+	flags.StringVar(&f.to, "to", "", "only those created before this time, such as 20m ago: 20m")
 	flags.DurationVar(&f.since, "since", 0, "only those created within this time, such as 24h")
 }
 
@@ -55,10 +55,10 @@ func (f *filterFlags) filter(now time.Time) (push.Filter, error) {
 		filter.Statuses = append(filter.Statuses, push.Status(name))
 	}
 	var err error
-	if filter.From, err = momentOf("--from", f.from); err != nil {
+	if filter.From, err = momentOf("--from", f.from, now); err != nil {
 		return filter, err
 	}
-	if filter.To, err = momentOf("--to", f.to); err != nil {
+	if filter.To, err = momentOf("--to", f.to, now); err != nil {
 		return filter, err
 	}
 	switch {
@@ -77,8 +77,8 @@ func (f *filterFlags) toRecipient(desk *operate.Desk, filter push.Filter) push.F
 	return desk.Recipient(filter, f.recipient)
 }
 
-// momentOf reads a time; empty is none.
-func momentOf(flag, text string) (time.Time, error) {
+// momentOf reads a time, or how long ago it is; empty is none.
+func momentOf(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -87,7 +87,10 @@ func momentOf(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s %q is no time such as 2026-01-02T15:04:05+08:00 or 2026-01-02 15:04:05 (UTC)", flag, text)
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, fmt.Errorf("%s %q is no time such as 2026-01-02T15:04:05+08:00, 2026-01-02 15:04:05 (UTC) or 20m (ago)", flag, text)
 }
 
 // named reads the name of one delivery: BIZ_TYPE BIZ_ID ACTION, its key, or its row id.
