@@ -12,34 +12,38 @@
 local GRANTED, DUPLICATE, BUSY = 1, 2, 3
 local owner, lease, window = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local record, retry = tonumber(ARGV[4]), tonumber(ARGV[5])
-local ttl = math.max(window, lease)
-local now = clock()
-local k = read()
+local news = s and retry == 0 and t and record > t + window -- the fact again after its window
 
-if held(k, owner) then -- C5: the client's own retry of a call whose answer got lost
-  k.l = now + lease
-  write(k, ttl)
-  return {GRANTED, k.w, k.a, 0}
-end
-if k and running(k, now, lease) then -- C6
-  return {BUSY, k.s, k.a, k.l - now}
+if s and s ~= PROCESSING and not news and (retry == 0 or s == FAILED and a >= retry) then -- C2, C4
+  return {DUPLICATE, s, a, 0}
 end
 
-local mine = {s = PROCESSING, o = owner, l = now + lease, w = ABSENT, a = 0}
-if k then
-  local news = retry == 0 and k.t and record > k.t + window -- the fact again after its window
-  if k.s == PROCESSING then -- lease over: C1, C3
-    mine.b = k.b
-  elseif retry == 0 and not news then -- C2
-    return {DUPLICATE, k.s, k.a, 0}
-  elseif retry > 0 and k.s == FAILED and k.a >= retry then -- C4
-    return {DUPLICATE, k.s, k.a, 0}
-  else -- C1, C3
-    mine.b = k.s
+local now, ttl = clock(), math.max(window, lease, 1)
+if s == PROCESSING then
+  if o == owner then -- C5: the client's own retry of a call whose answer got lost
+    redis.call('HSET', key, 'l', now + lease)
+    redis.call('PEXPIRE', key, ttl)
+    return {GRANTED, w, a, 0}
   end
-  -- An earlier round's failed(a) must not come back by a release: it would discard the new round's first retries.
-  if news and mine.b == FAILED then mine.b = nil end
-  mine.w, mine.a, mine.t = k.s, k.a, mine.b and k.t
+  if l > now and l <= now + lease then -- C6; a later end is of a time before the clock went back, and counts as over
+    return {BUSY, s, a, l - now}
+  end
 end
-write(mine, ttl)
-return {GRANTED, mine.w, mine.a, 0}
+
+-- C1, C3. A settled key's state is what a release goes back to; of a processing one whose lease is over, what it would have.
+local before, attempt, back = ABSENT, 0, nil
+if s then
+  before, attempt, back = s, a, s
+  if s == PROCESSING then back = b end
+  -- An earlier round's failed(a) must not come back by a release: it would discard the new round's first retries.
+  if news and back == FAILED then back = nil end
+end
+if foreign then redis.call('DEL', key) end
+if back then
+  redis.call('HSET', key, 's', PROCESSING, 'o', owner, 'l', now + lease, 'w', before, 'a', attempt, 'b', back, 't', t)
+else
+  redis.call('HSET', key, 's', PROCESSING, 'o', owner, 'l', now + lease, 'w', before, 'a', attempt)
+  if kept[3] or kept[7] then redis.call('HDEL', key, 't', 'b') end
+end
+redis.call('PEXPIRE', key, ttl)
+return {GRANTED, before, attempt, 0}

@@ -75,8 +75,9 @@ type Repair struct {
 func (k *Keys) Repair(ctx context.Context, repairs []Repair) []push.KeyAnswer {
 	calls := make([]call, len(repairs))
 	for i, r := range repairs {
-		args := append([]any{r.Seen.text}, k.state(r.Settlement, r.Window)...)
-		calls[i] = call{"repairing", k.repair, r.Seen.Key, append(args, ms(k.lease))}
+		calls[i] = call{"repairing", k.repair, r.Seen.Key, []any{
+			r.Seen.text, int(r.State), r.Attempt, r.At.UnixMilli(), k.life(r.Window), ms(k.lease),
+		}}
 	}
 	return answers(run(ctx, k.client, calls))
 }

@@ -9,10 +9,9 @@
 --            ttl      ms; -1 when the key has none, -2 when nothing is there
 --            owner    '' when not processing
 --            text     the key as one text, for repair.lua
-local k, text = read()
 local ttl = redis.call('PTTL', key)
-if not k then return {ABSENT, 0, 0, 0, ABSENT, ttl, '', text} end
+if not s then return {ABSENT, 0, 0, 0, ABSENT, ttl, '', text()} end
 
 local now, left = clock(), 0
-if running(k, now, tonumber(ARGV[1])) then left = k.l - now end
-return {k.s, k.a, k.t or 0, left, k.b or ABSENT, ttl, k.o or '', text}
+if running(now, tonumber(ARGV[1])) then left = l - now end
+return {s, a, t or 0, left, b or ABSENT, ttl, o or '', text()}

@@ -22,8 +22,9 @@ type Keys struct {
 func New(client redis.UniversalClient, lease time.Duration) *Keys {
 	return &Keys{
 		client: client, lease: lease,
-		claim: newScript(claimLua), renew: newScript(renewLua), settle: newScript(settleLua),
-		release: newScript(releaseLua), repair: newScript(repairLua), inspect: newScript(inspectLua),
+		claim: newScript(claimLua), renew: newScript(renewLua), settle: newScript(becomeLua, settleLua),
+		release: newScript(becomeLua, releaseLua), repair: newScript(becomeLua, textLua, repairLua),
+		inspect: newScript(textLua, inspectLua),
 	}
 }
 
@@ -31,13 +32,19 @@ func New(client redis.UniversalClient, lease time.Duration) *Keys {
 // claiming again with the same owner is safe.
 func (k *Keys) Claim(ctx context.Context, claims []push.Claim) []push.Grant {
 	calls := make([]call, len(claims))
-	for i, c := range claims {
+	args := make([]any, 0, len(claims)*claimArgs)
+	times := make([]int64, len(claims))
+	var lease any = ms(k.lease)
+	var window arg
+	for i := range claims {
+		c := &claims[i] // of which arguments are parts, so that none of them has to be copied
 		retry := 0
 		if c.Retry != nil {
 			retry = c.Retry.Attempt
 		}
-		calls[i] = call{"claiming", k.claim, c.Key,
-			[]any{c.Owner, ms(k.lease), ms(c.Window), c.RecordTime.UnixMilli(), retry}}
+		times[i] = c.RecordTime.UnixMilli()
+		args = append(args, &c.Owner, lease, window.of(ms(c.Window)), &times[i], retry)
+		calls[i] = call{"claiming", k.claim, c.Key, args[len(args)-claimArgs:]}
 	}
 	grants := make([]push.Grant, len(claims))
 	for i, r := range run(ctx, k.client, calls) {
@@ -78,15 +85,38 @@ func (k *Keys) Release(ctx context.Context, holds []push.KeyHold) []push.KeyAnsw
 // the key already says just that.
 func (k *Keys) Settle(ctx context.Context, settles []push.KeySettle) []push.KeyAnswer {
 	calls := make([]call, len(settles))
-	for i, s := range settles {
-		calls[i] = call{"settling", k.settle, s.Key, append([]any{s.Owner}, k.state(s.Settlement, s.Window)...)}
+	args := make([]any, 0, len(settles)*settleArgs)
+	times := make([]int64, len(settles))
+	var life arg
+	for i := range settles {
+		s := &settles[i]
+		times[i] = s.At.UnixMilli()
+		args = append(args, &s.Owner, int(s.State), s.Attempt, &times[i], life.of(k.life(s.Window)))
+		calls[i] = call{"settling", k.settle, s.Key, args[len(args)-settleArgs:]}
 	}
 	return answers(run(ctx, k.client, calls))
 }
 
-// state is a settlement as the scripts take it: state, attempt, settle time, life of the key.
-func (k *Keys) state(s push.Settlement, window time.Duration) []any {
-	return []any{int(s.State), s.Attempt, s.At.UnixMilli(), max(ms(window), ms(k.lease))}
+// life is how long a settled key lives, ms.
+func (k *Keys) life(window time.Duration) int64 { return max(ms(window), ms(k.lease)) }
+
+// How many arguments the scripts of the hot path take.
+const (
+	claimArgs  = 5
+	settleArgs = 5
+)
+
+// arg makes a number an argument, anew only where it is another than before: most calls of a batch say the same.
+type arg struct {
+	n  int64
+	as any
+}
+
+func (a *arg) of(n int64) any {
+	if a.as == nil || a.n != n {
+		a.n, a.as = n, n
+	}
+	return a.as
 }
 
 func answers(replies []reply) []push.KeyAnswer {

@@ -25,15 +25,15 @@ type reply struct {
 // run sends the calls as one pipeline and returns a reply for each. NOSCRIPT comes per command (a restarted, flushed or
 // failed-over Redis knows no scripts): only those calls go again, with their source, which every node of a cluster takes.
 func run(ctx context.Context, client redis.UniversalClient, calls []call) []reply {
-	cmds := pipeline(ctx, client, calls, redis.Pipeliner.EvalSha, func(c call) string { return c.sha })
+	cmds := pipeline(ctx, client, calls, "evalsha", func(c *call) any { return c.sha })
 	var again []call
 	var at []int
 	for i, cmd := range cmds {
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		if err := cmd.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 			again, at = append(again, calls[i]), append(at, i)
 		}
 	}
-	for i, cmd := range pipeline(ctx, client, again, redis.Pipeliner.Eval, func(c call) string { return c.source }) {
+	for i, cmd := range pipeline(ctx, client, again, "eval", func(c *call) any { return c.source }) {
 		cmds[at[i]] = cmd
 	}
 
@@ -45,21 +45,32 @@ func run(ctx context.Context, client redis.UniversalClient, calls []call) []repl
 	return replies
 }
 
-type eval func(p redis.Pipeliner, ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
-
 // pipeline executes the calls in one round trip (in a cluster one a node). Each command carries its own error; what
-// Exec returns is only the first of them.
+// Exec returns is only the first of them. A batch makes one array for all arguments: the client's own Eval makes two
+// slices for each call.
 func pipeline(
-	ctx context.Context, client redis.UniversalClient, calls []call, eval eval, script func(call) string,
+	ctx context.Context, client redis.UniversalClient, calls []call, verb string, script func(*call) any,
 ) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 0 {
 		return cmds
 	}
-	pipe := client.Pipeline()
-	for i, c := range calls {
-		cmds[i] = eval(pipe, ctx, script(c), []string{c.key}, c.args...)
+	const own = 4 // verb, script, number of keys, key
+	size := 0
+	for i := range calls {
+		size += own + len(calls[i].args)
 	}
+	args := make([]any, 0, size)
+	queued := make([]redis.Cmder, len(calls))
+	var name any = verb
+	for i := range calls {
+		c, from := &calls[i], len(args)
+		args = append(append(args, name, script(c), 1, c.key), c.args...)
+		cmds[i] = redis.NewCmd(ctx, args[from:len(args):len(args)]...)
+		queued[i] = cmds[i]
+	}
+	pipe := client.Pipeline()
+	_ = pipe.BatchProcess(ctx, queued...) // queues them, no more
 	_, _ = pipe.Exec(ctx)
 	return cmds
 }

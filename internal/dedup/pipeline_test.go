@@ -205,3 +205,48 @@ func BenchmarkClaimPipelineOf300(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "claims/s")
 }
+
+func BenchmarkDuplicatePipelineOf300(b *testing.B) {
+	keys := New(connect(b, Config{Addrs: []string{startRedis(b).addr}}), lease)
+	batch := claims(0, 300)
+	allGranted(b, keys.Claim(b.Context(), batch))
+	settleAll(b, keys, batch)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, g := range keys.Claim(b.Context(), batch) {
+			if g.Verdict != push.Duplicate {
+				b.Fatalf("%+v", g)
+			}
+		}
+		n += len(batch)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "claims/s")
+}
+
+func BenchmarkClaimAndSettlePipelinesOf300(b *testing.B) {
+	keys := New(connect(b, Config{Addrs: []string{startRedis(b).addr}}), lease)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		batch := claims(n, n+300)
+		allGranted(b, keys.Claim(b.Context(), batch))
+		settleAll(b, keys, batch)
+		n += len(batch)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "deliveries/s")
+}
+
+// settleAll settles what was claimed.
+func settleAll(b *testing.B, keys *Keys, batch []push.Claim) {
+	b.Helper()
+	settles := make([]push.KeySettle, len(batch))
+	for i, c := range batch {
+		settles[i] = settle(c.Key, c.Owner, push.KeySuccess, 1)
+	}
+	for _, a := range keys.Settle(b.Context(), settles) {
+		if a.Err != nil || !a.Mine {
+			b.Fatalf("%+v", a)
+		}
+	}
+}

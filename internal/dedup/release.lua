@@ -3,8 +3,8 @@
 -- ARGV     1 owner
 -- returns  {1}  given back, or nobody holds the key (an earlier call's answer was lost)
 --          {0}  another owner holds it: nothing changed
-local k = read()
-if not held(k, ARGV[1]) then return answer(not k or k.s ~= PROCESSING) end
+if s ~= PROCESSING then return answer(true) end
+if o ~= ARGV[1] then return answer(false) end
 
-become(k.b or ABSENT, k.a, k.t)
+become(b or ABSENT, a, t)
 return answer(true)

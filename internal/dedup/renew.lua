@@ -3,9 +3,9 @@
 -- ARGV     1 owner, 2 lease, ms
 -- returns  {1}  the lease runs from now again
 --          {0}  not processing for this owner: nothing changed; cancel what has not left
-local owner, lease = ARGV[1], tonumber(ARGV[2])
-if not held(read(), owner) then return answer(false) end
+if s ~= PROCESSING or o ~= ARGV[1] then return {0} end
 
+local lease = tonumber(ARGV[2])
 redis.call('HSET', key, 'l', clock() + lease)
 if redis.call('PTTL', key) < lease then redis.call('PEXPIRE', key, lease) end
-return answer(true)
+return {1}

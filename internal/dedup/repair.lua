@@ -5,10 +5,9 @@
 --          5 how long the key lives from now, ms, 6 lease, ms
 -- returns  {1}  done, or the key already says just this
 --          {0}  changed since it was read, or processing with the lease running: nothing changed
-local s, a, t, ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local k, text = read()
-if says(k, s, a, t) then return answer(true) end
-if text ~= ARGV[1] or (k and running(k, clock(), tonumber(ARGV[6]))) then return answer(false) end
+local news, attempt, at, ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+if says(news, attempt, at) then return answer(true) end
+if text() ~= ARGV[1] or running(clock(), tonumber(ARGV[6])) then return answer(false) end
 
-become(s, a, t, ttl)
+become(news, attempt, at, ttl)
 return answer(true)

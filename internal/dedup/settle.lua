@@ -4,9 +4,8 @@
 --          5 how long the key lives from now, ms
 -- returns  {1}  done, or the key already says just this (an earlier call's answer was lost)
 --          {0}  not processing for this owner: nothing changed
-local s, a, t, ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local k = read()
-if not held(k, ARGV[1]) then return answer(says(k, s, a, t)) end
+local news, attempt, at, ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+if s ~= PROCESSING or o ~= ARGV[1] then return answer(says(news, attempt, at)) end
 
-become(s, a, t, ttl)
+become(news, attempt, at, ttl)
 return answer(true)
