@@ -28,6 +28,14 @@ func (r rows) counted(t *testing.T) int {
 	}
 }
 
+// set changes what the counting remembers.
+func (r rows) set(t *testing.T, sql string) {
+	t.Helper()
+	if _, err := r.db.Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // stats are the counts by status, of a time.
 func (r rows) stats(t *testing.T, from, to time.Time) map[push.Status]int64 {
 	t.Helper()
@@ -78,6 +86,69 @@ func TestStatsAreTheSameCountedOrNot(t *testing.T) {
 	}
 	if got := r.stats(t, time.Time{}, time.Time{}); got[push.Queued] != 1 || got[push.Failed] != 0 || got[push.Sent] != 7 {
 		t.Errorf("after the change: %v", got)
+	}
+}
+
+func TestTheHourThatRanAtTheLastCountIsCountedWhole(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	r.created(t, "50 min", push.Sent, nil) // nothing of its hour changes any more
+	before := r.stats(t, time.Time{}, time.Time{})
+	r.set(t, `INSERT INTO push_hourly_state (counted_from, counted_to)
+		VALUES (date_trunc('hour', now()) - interval '1 h', date_trunc('hour', now()) - interval '20 min')`)
+	if n := r.counted(t); n != 1 {
+		t.Errorf("%d hours counted, want the one that ran then", n)
+	}
+	if got := r.stats(t, time.Time{}, time.Time{}); !reflect.DeepEqual(got, before) {
+		t.Errorf("counted %v, uncounted %v", got, before)
+	}
+}
+
+func TestTheRunningHourIsCountedByTheMinute(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	if r.count(t, "SELECT extract(minute FROM now())::int") == 0 {
+		t.Skip("no minute of this hour has gone by")
+	}
+	early := r.put(t, push.SMS, push.Sent, nil)
+	r.do(t, early, "created_at = date_trunc('hour', now()), updated_at = date_trunc('hour', now())")
+	r.put(t, push.SMS, push.Sent, nil) // in this minute
+	open := time.Now().UTC().Truncate(time.Hour)
+	ranges := [][2]time.Time{{}, {open, {}}, {open.Add(-90 * time.Minute), {}}, {open.Add(time.Second), {}}, {open, open.Add(30 * time.Second)}, {open, open.Add(time.Minute)}}
+	all := func() (list []map[push.Status]int64) {
+		for _, span := range ranges {
+			list = append(list, r.stats(t, span[0], span[1]))
+		}
+		return list
+	}
+	before := all()
+	r.counted(t)
+	if n := r.count(t, "SELECT count(*) FROM push_minute"); n != 1 {
+		t.Fatalf("%d minutes counted, want the first of the hour", n)
+	}
+	if got := all(); !reflect.DeepEqual(got, before) {
+		t.Errorf("counted %v, uncounted %v", got, before)
+	}
+	for _, step := range []struct {
+		what, set string
+		delivered int64
+	}{
+		{"at once", "minutes_at = minutes_at", 0}, // it is read from push_minute, not from its row
+		{"at the next pass", "minutes_at = minutes_at - interval '21 s'", 1},
+	} {
+		r.do(t, early, "status = 'delivered', updated_at = now()")
+		r.set(t, "UPDATE push_hourly_state SET "+step.set)
+		r.counted(t)
+		if got := r.stats(t, open, time.Time{}); got[push.Delivered] != step.delivered || got[push.Sent] != 2-step.delivered {
+			t.Errorf("%s: %v, want %d delivered", step.what, got, step.delivered)
+		}
+	}
+	r.set(t, "UPDATE push_hourly_state SET counted_to = counted_to - interval '1 h'") // as if an hour had passed
+	r.set(t, "UPDATE push_minute SET minute = minute - interval '1 h'")
+	r.set(t, "UPDATE push_hourly_state SET minutes_to = minutes_to - interval '1 h', minutes_at = minutes_at - interval '1 h'")
+	r.counted(t)
+	if n := r.count(t, "SELECT count(*) FROM push_minute WHERE minute < $1", open); n != 0 {
+		t.Errorf("%d minutes of the hour before are kept", n)
 	}
 }
 

@@ -12,49 +12,74 @@ import (
 	"pusher/internal/push"
 )
 
-// spans parts a time into what push_hourly has counted (whole hours), and what is counted from push_log: before and
-// after it. Empty parts have no length.
+// counted says what is counted: the whole hours [first, open) in push_hourly, the minutes [open, minutes) in push_minute.
+type counted struct{ first, open, minutes time.Time }
+
+// spans parts a time into what push_hourly has counted (whole hours), what push_minute has, and what is counted from
+// push_log: before and after these. Empty parts have no length.
 type spans struct {
-	head, rolled, tail [2]time.Time
+	head, rolled, minutes, tail [2]time.Time
 }
 
-// split parts [from, to) for hours counted from first on and before open.
-func split(from, to, first, open time.Time) spans {
-	begin := from.UTC().Truncate(time.Hour)
-	if begin.Before(from) {
-		begin = begin.Add(time.Hour)
+// split parts [from, to).
+func split(from, to time.Time, c counted) spans {
+	hours := [2]time.Time{later(roundUp(from, time.Hour), c.first), earlier(hourOf(to), c.open)}
+	minutes := [2]time.Time{later(roundUp(from, time.Minute), c.open), earlier(to.UTC().Truncate(time.Minute), c.minutes)}
+	if !hours[0].Before(hours[1]) {
+		hours = [2]time.Time{minutes[0], minutes[0]}
+		if !minutes[0].Before(minutes[1]) { // nothing is counted: all of it from push_log
+			hours = [2]time.Time{to, to}
+		}
 	}
-	if begin.Before(first) {
-		begin = first
+	if !minutes[0].Equal(hours[1]) || !minutes[0].Before(minutes[1]) {
+		minutes = [2]time.Time{hours[1], hours[1]}
 	}
-	end := hourOf(to)
-	if end.After(open) {
-		end = open
-	}
-	if !begin.Before(end) { // nothing is counted: all of it from push_log
-		return spans{head: [2]time.Time{from, to}, rolled: [2]time.Time{to, to}, tail: [2]time.Time{to, to}}
-	}
-	return spans{head: [2]time.Time{from, begin}, rolled: [2]time.Time{begin, end}, tail: [2]time.Time{end, to}}
+	return spans{head: [2]time.Time{from, hours[0]}, rolled: hours, minutes: minutes, tail: [2]time.Time{minutes[1], to}}
 }
 
-// cells is what Stats and Hourly sum up: counted hours, and the rest of the time by the rows themselves.
+// roundUp is the first whole hour or minute that is not before t.
+func roundUp(t time.Time, unit time.Duration) time.Time {
+	if whole := t.UTC().Truncate(unit); whole.Before(t) {
+		return whole.Add(unit)
+	}
+	return t.UTC()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// cells is what Stats and Hourly sum up: counted hours and minutes, and the rest of the time by the rows themselves.
 func cells() string {
 	live := func(part string) string {
 		return `SELECT hour, action, provider, status, error_code, count(*) AS count, ` + buckets() + ` AS latency FROM ` +
-			fmt.Sprintf(hourRows, "@"+part+"_from::timestamptz", "@"+part+"_to::timestamptz") +
-			` GROUP BY hour, action, provider, status, error_code`
+			rowsOf("hour", "@"+part+"_from::timestamptz", "@"+part+"_to::timestamptz", "") +
+			` WHERE @` + part + `_from < @` + part + `_to GROUP BY hour, action, provider, status, error_code`
 	}
 	return `(SELECT hour, action, provider, status, error_code, count, latency FROM push_hourly
-		WHERE hour >= @rolled_from AND hour < @rolled_to UNION ALL ` + live("head") + ` UNION ALL ` + live("tail") + `) c`
+		WHERE hour >= @rolled_from AND hour < @rolled_to UNION ALL
+		SELECT date_trunc('hour', minute), action, provider, status, error_code, count, latency FROM push_minute
+		WHERE minute >= @minutes_from AND minute < @minutes_to UNION ALL ` + live("head") + ` UNION ALL ` + live("tail") + `) c`
 }
 
 // cellArgs are the arguments of cells for the deliveries created in [from, to). Zero times mean everything until now.
 func (s *Store) cellArgs(ctx context.Context, from, to time.Time) (pgx.NamedArgs, error) {
-	var first, open *time.Time
+	var first, open, minutes *time.Time
 	var oldest, now time.Time
 	err := s.pool.QueryRow(ctx, `SELECT (SELECT counted_from FROM push_hourly_state),
 		(SELECT date_trunc('hour', counted_to) FROM push_hourly_state),
-		coalesce((SELECT created_at FROM push_log ORDER BY id LIMIT 1), now()), now()`).Scan(&first, &open, &oldest, &now)
+		(SELECT greatest(minutes_to, date_trunc('hour', counted_to)) FROM push_hourly_state),
+		coalesce((SELECT created_at FROM push_log ORDER BY id LIMIT 1), now()), now()`).Scan(&first, &open, &minutes, &oldest, &now)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, err
 	}
@@ -64,18 +89,19 @@ func (s *Store) cellArgs(ctx context.Context, from, to time.Time) (pgx.NamedArgs
 	if to.IsZero() {
 		to = now.Add(standing)
 	}
-	part := spans{head: [2]time.Time{from, to}, rolled: [2]time.Time{to, to}, tail: [2]time.Time{to, to}}
+	part := spans{head: [2]time.Time{from, to}, rolled: [2]time.Time{to, to}, minutes: [2]time.Time{to, to}, tail: [2]time.Time{to, to}}
 	if first != nil {
-		part = split(from, to, *first, *open)
+		part = split(from, to, counted{*first, *open, *minutes})
 	}
 	return pgx.NamedArgs{
 		"head_from": part.head[0], "head_to": part.head[1], "rolled_from": part.rolled[0], "rolled_to": part.rolled[1],
-		"tail_from": part.tail[0], "tail_to": part.tail[1],
+		"minutes_from": part.minutes[0], "minutes_to": part.minutes[1], "tail_from": part.tail[0], "tail_to": part.tail[1],
 	}, nil
 }
 
 // Stats counts the deliveries created in [from, to) by action, status, provider and error, as they stand; a zero time
-// does not restrict. Whole hours gone by come from push_hourly, as they stood some minutes ago.
+// does not restrict. Whole hours gone by come from push_hourly, as they stood some minutes ago, the running one from
+// push_minute, as it stood at the last pass of the compensator.
 func (s *Store) Stats(ctx context.Context, from, to time.Time) ([]push.Count, error) {
 	args, err := s.cellArgs(ctx, from, to)
 	if err != nil {

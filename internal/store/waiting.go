@@ -67,7 +67,7 @@ func (s *Store) Changes(ctx context.Context, f push.Filter, at time.Time, id int
 	where, args := restrictions(f)
 	args["at"], args["after"], args["limit"] = at, id, limit
 	rows, err := s.pool.Query(ctx, `SELECT `+entryColumns+` FROM push_log l WHERE l.updated_at >= @at
-		AND (l.updated_at, l.id) > (@at, @after) AND `+where+` ORDER BY l.updated_at, l.id LIMIT @limit`, args)
+		AND (l.updated_at, l.id) > (@at, @after) AND `+where+inStatuses(f)+` ORDER BY l.updated_at, l.id LIMIT @limit`, args)
 	if err != nil {
 		return nil, now, fmt.Errorf("listing changes of the push log: %w", err)
 	}
