@@ -31,6 +31,7 @@ func TestRequestsMadeFromTheDocument(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), program, "run", w.URL+"/v1/openapi.json", "--header", "Authorization: Bearer "+w.secret,
 		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
 		"--phases", "coverage,fuzzing", "--max-examples", "60", "--request-timeout", "20")
+	cmd.Dir = t.TempDir() // it keeps a cache where it runs
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
