@@ -20,7 +20,7 @@ type answer struct {
 	Refused  []refusal `json:"refused"`  // with ?partial=true
 }
 
-// refusal is one event that is not accepted.
+// refusal is one fault of an event that is not accepted; an event has one for each field that is wrong.
 type refusal struct {
 	Index  int    `json:"index"`  // in the request, from 0
 	Field  string `json:"field"`  // path; empty: the event as a whole
@@ -34,12 +34,17 @@ const (
 	reasonBusy = "in_progress"
 )
 
-// refuse says why an event is none.
-func refuse(index int, err error) refusal {
-	if poison, ok := errors.AsType[*push.PoisonError](err); ok {
-		return refusal{index, poison.Field, poison.Reason, poison.Detail}
+// refuse says why an event is none: of its faults as many as there is room for, and one at least.
+func refuse(index int, err error, room int) (list []refusal) {
+	for _, poison := range push.Faults(err) {
+		if len(list) == 0 || len(list) < room {
+			list = append(list, refusal{index, poison.Field, poison.Reason, poison.Detail})
+		}
 	}
-	return refusal{Index: index, Reason: reasonNull, Detail: "an event is wanted"}
+	if len(list) == 0 {
+		list = []refusal{{Index: index, Reason: reasonNull, Detail: "an event is wanted"}}
+	}
+	return list
 }
 
 // identify makes an answer's id out of what makes the request this very one, so that whoever answers it, and however

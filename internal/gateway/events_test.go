@@ -141,6 +141,34 @@ func TestABadEventKeepsTheWholeBatchOutUnlessAskedOtherwise(t *testing.T) {
 	}
 }
 
+// TestEveryFaultOfAnEventIsNamed: but a request has no more of them than events may be in it.
+func TestEveryFaultOfAnEventIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testbed.Redis(t), func(c *Config) { c.MaxBatch = 5 })
+	const bad = `{"biz_type":"","biz_id":1.5,"recipient":7,"expires_at":"soon"}`
+	faults := func(list []refusal) string {
+		var said []string
+		for _, f := range list {
+			said = append(said, fmt.Sprint(f.Index, " ", f.Field))
+		}
+		return strings.Join(said, ", ")
+	}
+	for body, want := range map[string]string{
+		bad:                            "0 biz_type, 0 biz_id, 0 recipient, 0 expires_at",
+		array(event(1), bad):           "1 biz_type, 1 biz_id, 1 recipient, 1 expires_at",
+		array(bad, bad, "{}"):          "0 biz_type, 0 biz_id, 0 recipient, 1 biz_type, 2 biz_type",
+		array(bad, bad, bad, bad, bad): "0 biz_type, 1 biz_type, 2 biz_type, 3 biz_type, 4 biz_type",
+	} {
+		if got := w.post(t, body); got.says() != "400 invalid_events" || faults(got.Errors) != want {
+			t.Errorf("%s: %s", body, faults(got.Errors))
+		}
+	}
+	got := w.ask(t, "POST", "/v1/events?partial=true", array(event(1), bad, event(2)), "Authorization", "Bearer "+w.secret)
+	if got.Accepted != 2 || faults(got.Refused) != "1 biz_type, 1 biz_id, 1 recipient, 1 expires_at" || w.meter.events[arrivedInvalid] != 1+1+3+5+1 {
+		t.Errorf("in part: %s, counted %v", got.text, w.meter.events)
+	}
+}
+
 func TestWhatIsNotUnderstoodIsRefusedWithItsReason(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testbed.Redis(t), nil)

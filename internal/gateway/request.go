@@ -23,7 +23,7 @@ type request struct {
 	producer string
 	partial  bool
 	entries  []entry   // the good ones
-	refused  []refusal // the bad ones; none unless partial
+	refused  []refusal // the faults of the bad ones
 	digest   string    // SHA-256 of the body, hex
 }
 
@@ -62,7 +62,7 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request) (*request, error)
 	}
 	trailOf(r).events = len(texts)
 	g.check(req, texts, headers(r, mediaType))
-	g.cfg.Meter.Events(req.producer, arrivedInvalid, len(req.refused))
+	g.cfg.Meter.Events(req.producer, arrivedInvalid, len(texts)-len(req.entries))
 	if len(req.refused) > 0 && !req.partial || len(req.entries) == 0 {
 		return nil, &failure{code: codeInvalid, faults: req.refused}
 	}
@@ -111,7 +111,8 @@ func (g *Gateway) check(req *request, texts [][]byte, shared []push.Header) {
 		record := push.Record{Origin: push.Origin{Topic: g.cfg.Topic, Time: now}, Value: text, Headers: shared}
 		event, err := push.Admit(record, g.cfg.Rules)
 		if err != nil {
-			req.refused = append(req.refused, refuse(i, err))
+			room := g.cfg.MaxBatch - len(req.refused) - (len(texts) - i - 1) // so that an answer that is kept has room for one fault an event
+			req.refused = append(req.refused, refuse(i, err, room)...)
 			continue
 		}
 		record.Key = []byte(event.BizID)

@@ -18,6 +18,7 @@ const (
 	maxText       = 256     // characters of event_id and of each recipient field
 	maxActions    = 64
 	maxActionName = 64  // characters
+	maxFaults     = 20  // that are told of one event
 	maxDepth      = 100 // of nesting, in unknown fields: PostgreSQL reads JSON by recursion
 
 	// retrySlack is how much a retry message may be longer than the event it was made from: the named action, the
@@ -28,7 +29,7 @@ const (
 )
 
 // Decode reads an event from a record: plain JSON or a CloudEvent in structured or binary mode. A record without
-// value is ErrTombstone; one that cannot become an event is a *PoisonError.
+// value is ErrTombstone; one that cannot become an event is a *PoisonError, the first of its Faults.
 func Decode(r Record) (*Event, error) {
 	if len(r.Value) == 0 {
 		return nil, ErrTombstone
@@ -80,8 +81,8 @@ func decode(o object, env envelope) (*Event, error) {
 		ExpiresAt:   f.time("expires_at"),
 		TraceParent: env.traceParent,
 	}
-	if f.err != nil {
-		return nil, f.err
+	if len(f.faults) > 0 {
+		return nil, f.faults.err()
 	}
 	o = o.without("recipient")
 	if e.EventID == "" && isText(env.id) {
@@ -92,16 +93,21 @@ func decode(o object, env envelope) (*Event, error) {
 	return e, nil
 }
 
-// fields reads an event's fields; err keeps the first thing that was wrong.
+// fields reads an event's fields; faults keeps what was wrong, one a field.
 type fields struct {
 	object
 
-	err error
+	faults poisons
 }
 
 func (f *fields) fail(reason, field, detail string) {
-	if f.err == nil {
-		f.err = &PoisonError{reason, field, detail}
+	for _, p := range f.faults {
+		if p.Field == field {
+			return
+		}
+	}
+	if len(f.faults) < maxFaults {
+		f.faults = append(f.faults, &PoisonError{reason, field, detail})
 	}
 }
 

@@ -40,3 +40,32 @@ func (p *PoisonError) Error() string {
 	}
 	return p.Reason + ": " + p.Field + ": " + p.Detail
 }
+
+// poisons are the faults of one event, one at least; as an error, the first.
+type poisons []*PoisonError
+
+// err is the error that Decode answers.
+func (p poisons) err() error {
+	if len(p) == 1 {
+		return p[0]
+	}
+	return p
+}
+
+// Error is the first one's.
+func (p poisons) Error() string { return p[0].Error() }
+
+// Unwrap is the first one.
+func (p poisons) Unwrap() error { return p[0] }
+
+// Faults lists what an error of Decode or Admit says is wrong with a record, one fault a field and at most twenty; none
+// if the error is no *PoisonError.
+func Faults(err error) []*PoisonError {
+	if all, ok := errors.AsType[poisons](err); ok {
+		return all
+	}
+	if one, ok := errors.AsType[*PoisonError](err); ok {
+		return []*PoisonError{one}
+	}
+	return nil
+}
