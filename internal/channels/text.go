@@ -1,8 +1,6 @@
 package channels
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -26,6 +24,8 @@ var missingKey = regexp.MustCompile(`map has no entry for key ("[^"]*")`)
 // "{{.company}} viewed your resume".
 type Text struct {
 	template *template.Template
+	plain    bool    // it is nothing but words and variables:
+	parts    []piece // these
 }
 
 // Compile reads a template; name is where it stands in the configuration, for errors.
@@ -34,7 +34,9 @@ func Compile(name, source string) (*Text, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling a template: %w", err)
 	}
-	return &Text{template: t}, nil
+	text := &Text{template: t}
+	text.parts, text.plain = pieces(t.Tree)
+	return text, nil
 }
 
 // CompileAll reads the templates of one push, named "<where>.<key>".
@@ -52,6 +54,11 @@ func CompileAll(where string, sources map[string]string) (map[string]*Text, erro
 
 // Render writes the text. Its error is a *push.Failure of class Permanent: the same event never renders.
 func (t *Text) Render(vars map[string]string) (string, error) {
+	if t.plain {
+		if text, ok := write(t.parts, vars); ok {
+			return text, nil
+		}
+	}
 	var out strings.Builder
 	err := guard(func() error { return t.template.Execute(&out, vars) })
 	if err == nil {
@@ -92,16 +99,6 @@ func RenderAll(texts map[string]*Text, vars map[string]string, checkOf func(key 
 		out[key] = rendered
 	}
 	return out, nil
-}
-
-// JSON is v as compact JSON with & < > as they are: providers show the escapes that encoding/json makes of them. v
-// holds nothing but strings.
-func JSON(v any) []byte {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // strings always encode
-	return bytes.TrimSpace(out.Bytes())
 }
 
 // NoTemplate is the failure of a message whose push has no template at this provider.
