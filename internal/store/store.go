@@ -48,6 +48,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pc.MaxConns = cfg.MaxConns
 	}
 	settle(pc.ConnConfig, cfg)
+	pc.AfterConnect = knowTexts
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("opening postgres pool: %w", err)
