@@ -30,10 +30,12 @@ func (c counted) Handle(ctx context.Context, r push.Record, done func(error)) er
 
 // ended counts an end; an error that is neither poison nor tombstone is none: the record comes again.
 func (c counted) ended(err error) {
+	if err == nil {
+		c.metrics.Event(telemetry.OutcomeDone)
+		return
+	}
 	var poison *push.PoisonError
 	switch {
-	case err == nil:
-		c.metrics.Event(telemetry.OutcomeDone)
 	case errors.As(err, &poison):
 		c.metrics.Event(telemetry.OutcomePoison)
 		c.metrics.DeadLetter(poison.Reason)

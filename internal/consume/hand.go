@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"sync"
+	"sync/atomic"
 
 	"github.com/segmentio/kafka-go"
 
@@ -36,27 +36,40 @@ func (p *partition) call(handing, work context.Context, r push.Record) (err erro
 			err = &push.PoisonError{Reason: reasonPanic, Detail: "handling the record panicked; the log has the stack"}
 		}
 	}()
-	var once sync.Once
-	return p.c.handler.Handle(handing, r, func(err error) {
-		once.Do(func() {
-			if err == nil {
-				err = fault.At(fault.BeforeDone)
-			}
-			if err == nil {
-				p.mark.done(r.Offset)
-				return
-			}
-			p.judge(handing, work, r, err)
-		})
-	})
+	h := &handed{p: p, handing: handing, work: work, r: r}
+	return p.c.handler.Handle(handing, r, h.done)
+}
+
+// handed is a record that the handler has, for the one word that it says of it in the end.
+type handed struct {
+	p             *partition
+	handing, work context.Context //nolint:containedctx // of the generation: the word comes from any goroutine
+	r             push.Record
+	said          atomic.Bool
+}
+
+func (h *handed) done(err error) {
+	if h.said.Swap(true) {
+		return
+	}
+	if err == nil {
+		err = fault.At(fault.BeforeDone)
+	}
+	if err == nil {
+		h.p.mark.done(h.r.Offset)
+		return
+	}
+	h.p.judge(h.handing, h.work, h.r, err)
 }
 
 // judge acts on what the handler said of r. A record that nobody took stays undone: it is handed again, or comes again
 // in the next generation.
 func (p *partition) judge(handing, work context.Context, r push.Record, err error) {
+	if err == nil {
+		return
+	}
 	var poison *push.PoisonError
 	switch {
-	case err == nil:
 	case errors.Is(err, push.ErrTombstone):
 		p.c.counts.tombstones.Add(1)
 		p.mark.done(r.Offset)

@@ -210,7 +210,7 @@ func (f *fields) inner(field string) object {
 	if isNull(raw) {
 		return nil
 	}
-	o, ok := scan(raw)
+	o, ok := scan(raw, usualInner)
 	if !ok {
 		f.fail(ReasonWrongType, field, "an object is wanted")
 	}

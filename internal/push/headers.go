@@ -67,7 +67,10 @@ var ruleVersion = regexp.MustCompile(`^v[1-9][0-9]{0,8}$`)
 // Retry reads the headers of a retry message. It reports false when one is missing or malformed: then the record
 // asks for no attempt. Whoever forges them changes nothing, since only a row queued for that very attempt counts.
 func (r Record) Retry() (Asked, bool) {
-	action, _ := r.Header(HeaderAction)
+	action, isRetry := r.Header(HeaderAction)
+	if !isRetry {
+		return Asked{}, false
+	}
 	round, _ := r.Header(HeaderRound)
 	attempt, _ := r.Header(HeaderAttempt)
 	version, hasVersion := r.Header(HeaderRuleVersion)

@@ -1,14 +1,14 @@
 package push
 
 // scan reads text as one JSON object (RFC 8259), names and values as pieces of it. It is one pass that checks, splits and
-// bounds the nesting at once; false says only that the text is no such object.
-func scan(text string) (object, bool) {
+// bounds the nesting at once; false says only that the text is no such object. usual is how many members such objects have.
+func scan(text string, usual int) (object, bool) {
 	s := scanner{text: text}
 	s.space()
 	if !s.take('{') {
 		return nil, false
 	}
-	o := make(object, 0, 12)
+	o := make(object, 0, usual)
 	ok := s.members('}', 1, func(name, value string) { o = append(o, member{name, value}) })
 	s.space()
 	return o, ok && s.at == len(text)

@@ -21,7 +21,7 @@ type object []member
 
 // readObject reads text as one JSON object. Its errors are *PoisonError, with field as the place.
 func readObject(text, field string) (object, error) {
-	if o, ok := scan(text); ok {
+	if o, ok := scan(text, usualMembers); ok {
 		return o, nil
 	}
 	syntax := &json.SyntaxError{}
@@ -31,6 +31,12 @@ func readObject(text, field string) (object, error) {
 	}
 	return nil, &PoisonError{ReasonNotObject, field, "one JSON object is wanted here"}
 }
+
+// How many members an event has at most, as a rule, and an object in it.
+const (
+	usualMembers = 12
+	usualInner   = 4
+)
 
 const jsonSpace = " \t\r\n"
 
