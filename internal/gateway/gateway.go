@@ -13,8 +13,9 @@ import (
 // retrySoon is how long to wait when a service is away.
 const retrySoon = 2 * time.Second
 
-// answerBytes is what one event may take of an answer that is kept, in bytes: a refusal with its detail.
-const answerBytes = 512
+// answerBytes is what one event may take of an answer that is kept, in bytes: a refusal with its detail, the name of a
+// param in it escaped, and all of it in base64.
+const answerBytes = 1024
 
 // Gateway is the door. It is safe for concurrent use.
 type Gateway struct {

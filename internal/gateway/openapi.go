@@ -5,7 +5,10 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"pusher/internal/push"
 )
@@ -38,11 +41,42 @@ func document() (spec, page []byte, err error) {
 		codes = append(codes, k.Code)
 	}
 	code["enum"] = codes
+	for path, codes := range problemsOf() {
+		explain(doc, at(doc, "paths", path, "post", "responses"), codes)
+	}
 	if spec, err = json.MarshalIndent(doc, "", "  "); err != nil {
 		return nil, nil, err
 	}
 	page, err = render(spec)
 	return spec, page, err
+}
+
+// problemsOf are the codes that each operation may answer with; to what is no operation: not_found, method_not_allowed.
+func problemsOf() map[string][]string {
+	return map[string][]string{
+		"/v1/events": {
+			codeBadRequest, codeInvalid, codeBadKey, codeCut, codeSlow, codeNobody, codeForged, codeBusy, codeSpent, codeExpired,
+			codeTooLarge, codeMediaType, codeKeyReused, codeRate, codeInternal, codeRedisAway, codeKafkaAway, codeUnknown,
+		},
+		"/v1/tokens": {codeNobody, codeRate, codeInternal, codeRedisAway},
+	}
+}
+
+// explain makes each of an operation's problems out of the one of components, with the codes of its status.
+func explain(doc map[string]any, responses any, codes []string) {
+	said := map[string][]string{}
+	for _, code := range codes {
+		k := kindOf(code)
+		status := strconv.Itoa(k.Status)
+		said[status] = append(said[status], code+": "+k.Title+".")
+	}
+	byStatus, _ := responses.(map[string]any)
+	for status, lines := range said {
+		problem, _ := at(doc, "components", "responses", "Problem").(map[string]any)
+		problem = maps.Clone(problem)
+		problem["description"] = strings.Join(lines, " ")
+		byStatus[status] = problem
+	}
 }
 
 // reasons are those for which an event is refused here.
