@@ -32,6 +32,11 @@ SELECT 'bench_sms', 'v1', $1 || n, 'sms', $1 || n, 'failed', 1, 1, 'aliyun', 'is
 	'seed', n % 8, n, now() - interval '2 min', md5($1 || n)
 FROM generate_series(1, $2::int4) AS n`
 
+// sentSQL is what pushers make of the rows that a pass has re-queued. Left as they are the next pass would publish them again,
+// since seeding takes longer than its patience, and would be measured at twice the work.
+const sentSQL = `UPDATE push_log SET status = 'sent', sent_at = now(), settled_at = now(), updated_at = now(), owner = 'seed',
+	intent_at = now(), outcome = 'accepted', finished_at = now(), recipient_full = NULL, error_code = NULL WHERE status = 'queued'`
+
 // finishedSQL seeds rows of the days before, sent and settled.
 //
 //nolint:dupword // one time in many columns
@@ -62,6 +67,9 @@ func compensator(ctx context.Context, b *bench) error {
 		return err
 	}
 	b.held(stage, "re-enqueues 100,000 due rows, a second", fmt.Sprintf("%.0f/s", alone), "≥ 10,000/s", alone >= passTarget)
+	if _, err := conn.Exec(ctx, sentSQL); err != nil {
+		return fmt.Errorf("finishing rows: %w", err)
+	}
 	from := time.Now()
 	if err := seedFinished(ctx, conn); err != nil {
 		return err
