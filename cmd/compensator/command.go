@@ -74,7 +74,10 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 		defer func() { exported(ctx, traces, log) }()
 	}
 	log = telemetry.Repeats(log)
-	once, err := passes(c, f, tracer)
+	if f.every == 0 && log.GetLevel() == zerolog.InfoLevel {
+		log = log.Level(zerolog.WarnLevel) // cron mails what is on stderr
+	}
+	once, err := passes(c, log, f, tracer)
 	if err != nil {
 		return err
 	}
@@ -94,9 +97,9 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 }
 
 // passes is how one pass is made: with its metrics written where they are wanted. A dry run counts for nothing.
-func passes(c *config.Config, f flags, tracer compensate.Tracer) (func(context.Context) (compensate.Summary, error), error) {
+func passes(c *config.Config, log zerolog.Logger, f flags, tracer compensate.Tracer) (func(context.Context) (compensate.Summary, error), error) {
 	once := func(ctx context.Context) (compensate.Summary, error) {
-		return assemble.PassEvery(ctx, c, cmp.Or(f.every, time.Minute), f.dryRun, tracer)
+		return assemble.PassEvery(ctx, c, log, cmp.Or(f.every, time.Minute), f.dryRun, tracer)
 	}
 	path := cmp.Or(f.textfile, c.Telemetry.Textfile)
 	switch {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
 
 	"pusher/internal/channels"
 	"pusher/internal/channels/rate"
@@ -48,9 +50,14 @@ func (p *Pusher) lane(sender channels.Sender, client redis.UniversalClient, acco
 	return lane
 }
 
-// laneSays logs what happened to a lane: once when its provider fails, once when it is well again.
+// laneSays logs what happened to a lane: once when its provider fails or stops, once when it is well again.
 func (p *Pusher) laneSays(e channels.Event) {
 	switch e.Kind {
+	case channels.GateShut:
+		gate(p.log.Warn(), e).Stringer(telemetry.FieldAgainIn, e.Lasted.Round(time.Second)).
+			Msg("the gate is shut: what the provider would refuse is kept back until a probe passes")
+	case channels.GateOpened:
+		gate(p.log.Info(), e).Stringer(telemetry.FieldLasted, e.Lasted.Round(time.Millisecond)).Msg("the gate is open again")
 	case channels.BreakerOpened:
 		p.log.Warn().Str(telemetry.FieldProvider, e.Provider).Stringer(telemetry.FieldAgainIn, p.cfg.Channels.Breaker.Pause).
 			Msg("the provider fails: nothing is sent to it until it answers again")
@@ -58,6 +65,15 @@ func (p *Pusher) laneSays(e channels.Event) {
 		p.log.Info().Str(telemetry.FieldProvider, e.Provider).Stringer(telemetry.FieldLasted, e.Lasted).
 			Msg("the provider answers again")
 	}
+}
+
+// gate puts on a line which stop it is about.
+func gate(line *zerolog.Event, e channels.Event) *zerolog.Event {
+	line.Str(telemetry.FieldProvider, e.Provider).Str(telemetry.FieldScope, string(e.Scope)).Str(telemetry.FieldCode, e.Code)
+	if e.BizType != "" {
+		line.Str(telemetry.FieldBizType, e.BizType)
+	}
+	return line
 }
 
 // rateSays logs where a provider's rate comes from: once when Redis does not answer, once when it does again.

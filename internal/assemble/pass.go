@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
 
 	"pusher/internal/compensate"
 	"pusher/internal/config"
@@ -25,13 +26,15 @@ const (
 
 // Pass is a pass of cron's: the next comes in a minute, its smallest step.
 func Pass(ctx context.Context, c *config.Config, dryRun bool, tracer compensate.Tracer) (compensate.Summary, error) {
-	return PassEvery(ctx, c, time.Minute, dryRun, tracer)
+	return PassEvery(ctx, c, zerolog.Nop(), time.Minute, dryRun, tracer)
 }
 
 // PassEvery opens what a pass needs, runs it and closes it again: in a loop, too, nothing is kept from one to the next
-// that could have gone bad in between. every is how long it is until the next. Where tracer is nil nobody looks. It
-// touches no row unless Kafka can take what it would publish.
-func PassEvery(ctx context.Context, c *config.Config, every time.Duration, dryRun bool, tracer compensate.Tracer) (sum compensate.Summary, err error) {
+// that could have gone bad in between. every is how long it is until the next; told gets a line for each decision that a
+// person may ask about. Where tracer is nil nobody looks. It touches no row unless Kafka can take what it would publish.
+func PassEvery(
+	ctx context.Context, c *config.Config, told zerolog.Logger, every time.Duration, dryRun bool, tracer compensate.Tracer,
+) (sum compensate.Summary, err error) {
 	sum.DryRun = dryRun
 	log, err := migrated(ctx, c, "compensator")
 	if err != nil {
@@ -55,7 +58,7 @@ func PassEvery(ctx context.Context, c *config.Config, every time.Duration, dryRu
 	cfg := compensate.Config{
 		Policy: c.Policy(), RetryTopic: c.Kafka.RetryTopic, DeadLetterTopic: c.Kafka.DeadLetterTopic,
 		Batch: passBatch, Budget: passBudget, KeepUnmatched: c.Receipts.KeepUnmatched, Call: passCall, Now: time.Now,
-		Window: windows(c), Keep: c.Retention.Keep, KeepInbox: c.Retention.Inbox, Rates: c.Rates(), Every: every, Tracer: tracer,
+		Window: windows(c), Keep: c.Retention.Keep, KeepInbox: c.Retention.Inbox, Rates: c.Rates(), Every: every, Tracer: tracer, Log: told,
 	}
 	if dryRun {
 		return compensate.New(cfg, ports).DryRun(ctx)

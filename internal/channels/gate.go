@@ -25,7 +25,8 @@ const (
 // fails at once, with the refusal that shut the gate, and uses no retry. It is safe for concurrent use; each process
 // has its own. A Lane asks it before each request, and tells it how that ended.
 type Gate struct {
-	now func() time.Time
+	now  func() time.Time
+	tell func(Event) // of each stop that begins or ends
 
 	open  atomic.Bool      // there is no stop at all: the usual case, which costs nothing
 	mu    sync.Mutex       // guards stops
@@ -35,13 +36,15 @@ type Gate struct {
 // stop is a refusal that concerns more than its message.
 type stop struct {
 	failure push.Failure
+	bizType string    // of a template
 	count   int       // in a row
+	since   time.Time // it shut the gate
 	until   time.Time // nobody passes before
 }
 
 // NewGate makes an open gate.
 func NewGate(now func() time.Time) *Gate {
-	g := &Gate{now: now, stops: map[string]*stop{}}
+	g := &Gate{now: now, tell: func(Event) {}, stops: map[string]*stop{}}
 	g.open.Store(true)
 	return g
 }
@@ -123,21 +126,43 @@ func (g *Gate) learn(m push.Message, err error) {
 		return
 	}
 	f := push.FailureOf(err)
+	var events []Event
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	switch {
 	case err == nil || f.Class == push.Throttled && f.Scope == push.ScopeRecipient:
-		for _, what := range concerns(m) {
-			delete(g.stops, what)
-		}
-		g.open.Store(len(g.stops) == 0)
+		events = g.lift(m)
 	case f.Class == push.Account || f.Class == push.Throttled && f.Wait >= briefly:
-		g.note(m, f)
+		events = g.note(m, f)
+	}
+	g.mu.Unlock()
+	for _, e := range events {
+		g.tell(e)
 	}
 }
 
-// note keeps a refusal that concerns more than m; the caller holds the lock.
-func (g *Gate) note(m push.Message, f *push.Failure) {
+// lift takes away what m would have met; the caller holds the lock and tells of the events.
+func (g *Gate) lift(m push.Message) (events []Event) {
+	for _, what := range concerns(m) {
+		s := g.stops[what]
+		if s == nil {
+			continue
+		}
+		delete(g.stops, what)
+		if !s.since.IsZero() {
+			events = append(events, s.event(GateOpened, g.now().Sub(s.since)))
+		}
+	}
+	g.open.Store(len(g.stops) == 0)
+	return events
+}
+
+// event is what a stop tells of itself; lasts is how long it did, or will.
+func (s *stop) event(kind string, lasts time.Duration) Event {
+	return Event{Kind: kind, Scope: s.failure.Scope, BizType: s.bizType, Code: s.failure.Code, Lasted: lasts}
+}
+
+// note keeps a refusal that concerns more than m; the caller holds the lock and tells of the events.
+func (g *Gate) note(m push.Message, f *push.Failure) (events []Event) {
 	what, most := string(f.Scope), 1
 	switch {
 	case f.Scope == push.ScopeTemplate && f.Class == push.Account:
@@ -145,16 +170,26 @@ func (g *Gate) note(m push.Message, f *push.Failure) {
 	case f.Scope == push.ScopeTemplate:
 		what += " " + m.BizType
 	case f.Scope != push.ScopeAccount && f.Scope != push.ScopeChannel:
-		return
+		return nil
 	}
 	s := g.stops[what]
 	if s == nil {
 		s = new(stop)
+		if f.Scope == push.ScopeTemplate {
+			s.bizType = m.BizType
+		}
 		g.stops[what] = s
 		g.open.Store(false)
 	}
 	s.failure = *f
-	if s.count++; s.count >= most {
-		s.until = g.now().Add(f.Wait)
+	if s.count++; s.count < most {
+		return nil
 	}
+	now := g.now()
+	s.until = now.Add(f.Wait)
+	if s.since.IsZero() { // a probe that is refused is no news
+		s.since = now
+		events = append(events, s.event(GateShut, f.Wait))
+	}
+	return events
 }

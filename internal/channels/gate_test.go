@@ -3,6 +3,7 @@ package channels
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -179,5 +180,32 @@ func TestGateUnderMany(t *testing.T) {
 	all.Wait()
 	if g.sender.calls != 2 {
 		t.Errorf("%d calls, want the stop and one probe", g.sender.calls)
+	}
+}
+
+// A stop is told of once when it begins and once when it ends; probes that are refused are no news.
+func TestGateTellsOfEachStopOnce(t *testing.T) {
+	t.Parallel()
+	g := newGated()
+	var told []Event
+	g.tell = func(e Event) { told = append(told, e) }
+	g.sender.answer(&push.Failure{Class: push.Account, Scope: push.ScopeTemplate, Code: "isv.SMS_TEMPLATE_ILLEGAL", Wait: time.Minute})
+	_, _ = g.send(2, "viewed")
+	if len(told) > 0 {
+		t.Fatalf("two refusals are told as %+v", told)
+	}
+	for range 3 { // the third refusal, and two probes
+		_, _ = g.send(5, "viewed")
+		g.at = g.at.Add(time.Minute)
+	}
+	g.sender.answer(nil)
+	_, _ = g.send(1, "other") // concerns another template
+	_, _ = g.send(2, "viewed")
+	want := []Event{
+		{Kind: GateShut, Scope: push.ScopeTemplate, BizType: "viewed", Code: "isv.SMS_TEMPLATE_ILLEGAL", Lasted: time.Minute},
+		{Kind: GateOpened, Scope: push.ScopeTemplate, BizType: "viewed", Code: "isv.SMS_TEMPLATE_ILLEGAL", Lasted: 3 * time.Minute},
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %+v, want %+v", told, want)
 	}
 }

@@ -28,13 +28,19 @@ type Pace interface {
 const (
 	BreakerOpened = "breaker_opened"
 	BreakerClosed = "breaker_closed"
+	GateShut      = "gate_shut"   // a stop of the account, the channel or a template began
+	GateOpened    = "gate_opened" // and ended: the provider took a message, or refused one for its recipient alone
 )
 
 // Event is what happened to a lane and is worth telling, once each time.
 type Event struct {
 	Provider string
 	Kind     string
-	Lasted   time.Duration // BreakerClosed: how long it was not
+	Lasted   time.Duration // BreakerClosed, GateOpened: how long it was not; GateShut: until a probe
+
+	Scope   push.Scope // of a gate's: whom the stop concerns
+	BizType string     // of a stopped template
+	Code    string     // of a gate's: the provider's
 }
 
 // LaneConfig says what holds a provider back.
@@ -77,8 +83,13 @@ func NewLane(sender Sender, cfg LaneConfig) *Lane {
 	if cfg.Waited == nil {
 		cfg.Waited = func(time.Duration) {}
 	}
+	gate := NewGate(time.Now)
+	gate.tell = func(e Event) {
+		e.Provider = sender.Provider()
+		cfg.Tell(e)
+	}
 	return &Lane{
-		sender: sender, gate: NewGate(time.Now), inflight: newInflight(cfg.Slots, time.Now),
+		sender: sender, gate: gate, inflight: newInflight(cfg.Slots, time.Now),
 		breaker: newBreaker(sender.Provider(), cfg.Breaker, cfg.Tell), pace: cfg.Pace, probe: cfg.Probe, waited: cfg.Waited,
 	}
 }

@@ -81,9 +81,11 @@ func (t *turn) find(ctx context.Context, q push.Question) reply {
 // stop: an acceptance that is known must not be forgotten.
 func (t *turn) record(ctx context.Context, questions []push.Question, replies []reply) (int, error) {
 	var results []push.Result
+	var asked []push.Question
 	for i, r := range replies {
 		if r.err == nil && r.Found {
 			q := questions[i]
+			asked = append(asked, q)
 			results = append(results, push.Result{
 				ID: q.ID, Attempt: q.Attempt, Class: push.Accepted, Provider: q.Provider, MessageID: r.MessageID,
 			})
@@ -96,12 +98,13 @@ func (t *turn) record(ctx context.Context, questions []push.Question, replies []
 	defer cancel()
 	found := 0
 	var failed error
-	for _, a := range t.Unknowns.Record(ctx, results) {
+	for i, a := range t.Unknowns.Record(ctx, results) {
 		switch {
 		case a.Err != nil:
 			failed = fmt.Errorf("recording what was found: %w", a.Err)
 		case a.Row.Status == push.Sent:
 			found++
+			t.found(asked[i], a.Row)
 		}
 	}
 	return found, errors.Join(failed, fault.At(fault.AfterFound))

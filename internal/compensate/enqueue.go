@@ -11,7 +11,8 @@ import (
 // sweep takes up stale sends: rule Q3.
 func (t *turn) sweep(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
-		pokes, moved, err := t.Sweeper.SweepStale(ctx, t.Batch, t.Policy)
+		pokes, rest, err := t.Sweeper.SweepStale(ctx, t.Batch, t.Policy)
+		moved := t.swept(pokes, rest)
 		if err == nil && moved != (push.Tally{}) {
 			err = fault.At(fault.AfterSweep)
 		}
@@ -34,6 +35,7 @@ func (t *turn) repeat(ctx context.Context) error {
 func (t *turn) resend(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
 		pokes, err := t.Unknowns.Resend(ctx, t.Batch, t.Policy, t.askable())
+		t.resent(pokes)
 		return t.poked(ctx, push.Tally{Resent: len(pokes)}, pokes, err, fault.AfterResend)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // notes what was called.
 type log struct {
 	requeue, republish, stale, repeat, resend [][]push.Poke
-	swept, ended                              []push.Tally
+	swept, ended                              [][]push.Decided
 	questions                                 [][]push.Question
 	letters                                   [][]push.Letter
 	receipts                                  [][]push.Matched // one batch a call that looks at something
@@ -74,7 +75,7 @@ func (l *log) MarkPublished(_ context.Context, pokes []push.Poke) error {
 	return err
 }
 
-func (l *log) SweepStale(context.Context, int, push.Policy) ([]push.Poke, push.Tally, error) {
+func (l *log) SweepStale(context.Context, int, push.Policy) ([]push.Poke, []push.Decided, error) {
 	moved, err := next(l, "sweep", &l.swept)
 	if err != nil || len(l.stale) == 0 {
 		return nil, moved, err
@@ -117,7 +118,7 @@ func (l *log) Held(context.Context, push.Policy) (int, error) {
 	return l.held, err
 }
 
-func (l *log) GiveUp(context.Context, int, push.Policy) (push.Tally, error) {
+func (l *log) GiveUp(context.Context, int, push.Policy) ([]push.Decided, error) {
 	return next(l, "giveup", &l.ended)
 }
 
@@ -247,6 +248,19 @@ func pokes(from, n int) []push.Poke {
 		list[i] = push.Poke{
 			Identity: push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: strconv.Itoa(from + i), Action: push.SMS},
 			ID:       int64(from + i), BizID: strconv.Itoa(from + i), Round: 1, Attempt: 2, Event: []byte(`{"biz_type":"resume_viewed"}`),
+		}
+	}
+	return list
+}
+
+// decided makes rows of these statuses; a status with a code is written "dead unknown_expired".
+func decided(words ...string) []push.Decided {
+	list := make([]push.Decided, len(words))
+	for i, word := range words {
+		status, code, _ := strings.Cut(word, " ")
+		list[i] = push.Decided{
+			Identity: push.Identity{BizType: "resume_viewed", RuleVersion: "v1", DedupID: strconv.Itoa(i), Action: push.SMS},
+			ID:       int64(i), BizID: strconv.Itoa(i), Round: 1, Attempt: 1, Status: push.Status(status), Code: code,
 		}
 	}
 	return list

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"pusher/internal/fault"
 	"pusher/internal/push"
 )
@@ -27,6 +29,7 @@ type Config struct {
 	Rates           map[push.Action]float64           // requests a second that a channel takes; none, or nil: no limit
 	Every           time.Duration                     // until the next pass, for which Rates are shared out
 	Tracer          Tracer                            // nil: nobody looks
+	Log             zerolog.Logger                    // one line for each decision that a person may ask about; the zero one is silent
 	Now             func() time.Time                  // measures the budget only: row times are PostgreSQL's
 }
 
@@ -150,7 +153,8 @@ func (t *turn) batches(ctx context.Context, step func(context.Context) (push.Tal
 // giveUp closes what is over: rule Q6.
 func (t *turn) giveUp(ctx context.Context) error {
 	return t.batches(ctx, func(ctx context.Context) (push.Tally, error) {
-		moved, err := t.Ender.GiveUp(ctx, t.Batch, t.Policy)
+		ended, err := t.Ender.GiveUp(ctx, t.Batch, t.Policy)
+		moved := t.gaveUp(ended)
 		if err == nil && moved != (push.Tally{}) {
 			err = fault.At(fault.AfterGiveUp)
 		}

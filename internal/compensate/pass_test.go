@@ -1,6 +1,7 @@
 package compensate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"pusher/internal/push"
 )
 
@@ -16,9 +19,10 @@ func TestRunCountsWhatEachStepDid(t *testing.T) {
 	t.Parallel()
 	l := &log{
 		requeue: [][]push.Poke{pokes(1, 3), pokes(4, 2)}, republish: [][]push.Poke{pokes(10, 1)},
-		swept: []push.Tally{{SweptQueued: 1, SweptUnknown: 2, SweptDead: 1}}, stale: [][]push.Poke{pokes(20, 1)},
+		swept: [][]push.Decided{decided("unknown", "unknown", "dead")}, stale: [][]push.Poke{pokes(20, 1)},
 		repeat: [][]push.Poke{pokes(30, 2)}, resend: [][]push.Poke{pokes(40, 1)},
-		ended:   []push.Tally{{Dead: 1, Expired: 2, Doubted: 3, UnknownExpired: 4}},
+		ended: [][]push.Decided{decided("dead", "expired", "expired", "unknown", "unknown", "unknown",
+			"dead unknown_expired", "dead unknown_expired", "dead unknown_expired", "dead unknown_expired")},
 		letters: [][]push.Letter{{{Poke: pokes(50, 1)[0]}}}, held: 7,
 	}
 	got, err := newPass(l, nil).Run(context.Background())
@@ -57,7 +61,7 @@ func TestAFailedStepDoesNotKeepTheOthersFromTheirWork(t *testing.T) {
 func TestAPassToldToStopTakesUpNothingNew(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
-	l := &log{swept: []push.Tally{{SweptQueued: 1}, {SweptQueued: 1}}, stale: [][]push.Poke{pokes(1, 1)}, onPublish: stop}
+	l := &log{stale: [][]push.Poke{pokes(1, 1), pokes(2, 1)}, onPublish: stop}
 	got, err := newPass(l, nil).Run(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that the pass was stopped", err)
@@ -120,5 +124,38 @@ func TestSummaryAsJSON(t *testing.T) {
 		`"dry_run":false,"unfinished":false}`
 	if string(text) != want {
 		t.Errorf("summary %s, want %s", text, want)
+	}
+}
+
+// Each decision that somebody may ask about is a line that names its delivery; nothing else is.
+func TestEachDecisionOfAPassIsOneLine(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := &log{
+		requeue: [][]push.Poke{pokes(1, 2)}, stale: [][]push.Poke{pokes(20, 1)}, swept: [][]push.Decided{decided("unknown", "dead retries_used_up")},
+		resend: [][]push.Poke{pokes(40, 1)}, ended: [][]push.Decided{decided("expired expired", "dead unknown_expired")},
+		questions: [][]push.Question{questions("aliyun", 2)},
+	}
+	p := newPass(l, map[string]Asker{"aliyun": asker{log: l, found: map[int64]string{2: "biz-2"}}})
+	p.Log = zerolog.New(&out)
+	if _, err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`"delivery":20,"biz_type":"resume_viewed","action":"sms","round":1,"attempt":2,"biz_id":"20","status":"queued","message":"taken over from an owner whose lease was over"`,
+		`"biz_id":"0","status":"unknown","message":"held: it may have been sent, and nobody sends it again until that is known"`,
+		`"biz_id":"1","status":"dead","code":"retries_used_up","message":"taken over from an owner whose lease was over"`,
+		`"biz_id":"0","status":"expired","code":"expired","message":"given up"`,
+		`"biz_id":"1","status":"dead","code":"unknown_expired","message":"given up"`,
+		`"delivery":2,"biz_type":"","action":"","round":0,"attempt":1,"provider":"aliyun","status":"sent","message":"resolved: the provider says that it took it"`,
+		`{"level":"warn","delivery":40,"biz_type":"resume_viewed","action":"sms","round":1,"attempt":2,"biz_id":"40","message":"sent again although it may have been sent: when_unknown is resend"`,
+	}
+	for _, line := range want {
+		if strings.Count(out.String(), line) != 1 {
+			t.Errorf("%s is not there once in\n%s", line, &out)
+		}
+	}
+	if n := strings.Count(out.String(), "\n"); n != len(want) {
+		t.Errorf("%d lines, want %d:\n%s", n, len(want), &out)
 	}
 }

@@ -16,10 +16,9 @@ type Queue interface {
 	MarkPublished(ctx context.Context, pokes []push.Poke) error
 }
 
-// Sweeper takes up what a pusher left behind (rules Q3, Q4): rows queued again come back as pokes, the others are
-// only counted.
+// Sweeper takes up what a pusher left behind (rules Q3, Q4): rows queued again come back as pokes, the others as moved.
 type Sweeper interface {
-	SweepStale(ctx context.Context, limit int, p push.Policy) ([]push.Poke, push.Tally, error)
+	SweepStale(ctx context.Context, limit int, p push.Policy) ([]push.Poke, []push.Decided, error)
 	RepeatUnknown(ctx context.Context, limit int, p push.Policy) ([]push.Poke, error)
 }
 
@@ -32,9 +31,9 @@ type Unknowns interface {
 	Held(ctx context.Context, p push.Policy) (int, error)
 }
 
-// Ender gives up (rule Q6).
+// Ender gives up (rule Q6). What it moved before an error comes with it.
 type Ender interface {
-	GiveUp(ctx context.Context, limit int, p push.Policy) (push.Tally, error)
+	GiveUp(ctx context.Context, limit int, p push.Policy) ([]push.Decided, error)
 }
 
 // Letterbox holds the dead letters that are due (rule Q7). Letters hands at most limit of them to write, which says

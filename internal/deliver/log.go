@@ -18,11 +18,31 @@ func (t *turn) MarshalZerologObject(e *zerolog.Event) {
 	}
 }
 
-// duplicate notes a message discarded, and by what.
-func (t *turn) duplicate(by string, state push.KeyState) {
+// alike tells lines of the same message apart where the log keeps repeats back: by channel, provider and code.
+type alike struct {
+	context.Context
+
+	action         push.Action
+	provider, code string
+}
+
+// Alike is what the log asks for.
+func (a alike) Alike() string { return string(a.action) + " " + a.provider + " " + a.code }
+
+// like is the context of a line about the delivery.
+func (t *turn) like(provider, code string) context.Context {
+	return alike{context.Background(), t.del.Action, provider, code}
+}
+
+// duplicate notes a message discarded, by what, and what that said: the key's state, and the row where it was looked at.
+func (t *turn) duplicate(by string, state push.KeyState, row push.Row) {
 	t.facts = Facts{Delivery: t.del, Outcome: "duplicate", Code: by}
 	t.d.cfg.Meter.Duplicate(t.del.Action, by)
-	t.d.cfg.Log.Debug().EmbedObject(t).Str("by", by).Stringer("key_state", state).Msg("duplicate discarded")
+	line := t.d.cfg.Log.Debug()
+	if row.Exists() {
+		line.Int("round", row.Round).Int("attempt", row.Attempt).Str("status", string(row.Status))
+	}
+	line.EmbedObject(t).Str("by", by).Stringer("key_state", state).Msg("duplicate discarded")
 }
 
 // decided notes what an attempt came to.
@@ -38,9 +58,13 @@ func (t *turn) decided(result push.Result, row push.Row) {
 	if t.d.alarms.due(result, t.del.BizType, t.d.cfg.Now()) {
 		t.stopped(result)
 	}
-	t.d.cfg.Log.WithLevel(level).EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
+	t.d.cfg.Log.WithLevel(level).Ctx(t.like(result.Provider, result.Code)).EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
 		Str("provider", result.Provider).Stringer("class", result.Class).Str("code", result.Code).
 		Str("status", string(row.Status)).Msg("attempt ended")
+	if row.Status == push.Unknown && t.del.Action.Capability() == push.Opaque {
+		t.d.cfg.Log.Info().Ctx(t.like(result.Provider, result.Code)).EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
+			Str("provider", result.Provider).Str("code", result.Code).Msg("held: it may have been sent, and nobody sends it again until that is known")
+	}
 }
 
 // switched notes a refusal that the next provider follows on, of which the row now names it.
@@ -50,14 +74,14 @@ func (t *turn) switched(result push.Result, row push.Row) {
 		t.stopped(result)
 	}
 	t.d.cfg.Meter.Switched(t.del.Action, result.Provider, row.Provider)
-	t.d.cfg.Log.Info().EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
+	t.d.cfg.Log.Info().Ctx(t.like(result.Provider, result.Code)).EmbedObject(t).Int("round", row.Round).Int("attempt", result.Attempt).
 		Str("provider", result.Provider).Stringer("class", result.Class).Str("code", result.Code).
 		Str("next_provider", row.Provider).Msg("provider refused: going on with the next")
 }
 
 // stopped tells of an account or template that takes nothing until a person acts.
 func (t *turn) stopped(r push.Result) {
-	t.d.cfg.Log.Error().EmbedObject(t).Str("provider", r.Provider).Str("code", r.Code).Str("scope", string(r.Scope)).
+	t.d.cfg.Log.Error().Ctx(t.like(r.Provider, r.Code)).EmbedObject(t).Str("provider", r.Provider).Str("code", r.Code).Str("scope", string(r.Scope)).
 		Str("words", r.Message).Msg("stopped until somebody acts: what waits is kept and tried again by itself")
 }
 
@@ -79,7 +103,7 @@ func (t *turn) trouble(err error, doing string) {
 	if err == nil || errors.Is(err, errOver) || errors.Is(err, context.Canceled) {
 		return
 	}
-	t.d.cfg.Log.Warn().EmbedObject(t).Err(err).Str("doing", doing).Msg("dependency away, trying again")
+	t.d.cfg.Log.Warn().Ctx(t.like("", doing)).EmbedObject(t).Err(err).Str("doing", doing).Msg("dependency away, trying again")
 }
 
 // redisTurned tells once that Redis went away, and once that it is back.

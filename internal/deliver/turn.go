@@ -93,7 +93,7 @@ func (t *turn) claimed(grant push.Grant, err error) {
 	case grant.Err != nil:
 		t.aside(func() { t.claimed(t.claimAgain(grant.Err)) })
 	case grant.Verdict == push.Duplicate:
-		t.duplicate("redis", grant.Before)
+		t.duplicate("redis", grant.Before, push.Row{})
 		t.end(ending{taken: true})
 	case grant.Verdict == push.Busy:
 		t.aside(func() { t.end(t.busy(grant)) })
@@ -134,7 +134,7 @@ func (t *turn) busy(grant push.Grant) ending {
 	}
 	step := min(max(grant.LeaseLeft, againFirst), lookMost)
 	if t.elsewhere(row) {
-		t.duplicate("row", push.KeyProcessing)
+		t.duplicate("row", push.KeyProcessing, row)
 		return ending{taken: true}
 	}
 	return ending{again: step}
@@ -266,7 +266,7 @@ func (t *turn) notMine(row push.Row) {
 		return
 	}
 	if !fresh(row) {
-		t.duplicate("row", push.KeyAbsent)
+		t.duplicate("row", push.KeyAbsent, row)
 	}
 	t.finish(row, true)
 }

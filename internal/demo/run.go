@@ -187,7 +187,7 @@ func (s *show) wait(ctx context.Context, referee *referee) error {
 // compensate runs passes until ctx ends, as cron would; the one under way comes to its end.
 func (s *show) compensate(ctx context.Context) {
 	for sleep(ctx, passEvery) {
-		sum, err := assemble.PassEvery(context.WithoutCancel(ctx), s.world.cfg, passEvery, false, nil)
+		sum, err := assemble.PassEvery(context.WithoutCancel(ctx), s.world.cfg, s.Log, passEvery, false, nil)
 		s.recovered.Add(sum.Tally)
 		if err != nil {
 			s.Log.Warn().Err(err).Msg("a pass did not complete")

@@ -17,6 +17,20 @@ type Poke struct {
 	TraceID   string // 32 hex digits or empty
 }
 
+// Decided is a row that a pass of the compensator moved without a message: what it was about, and what it says now.
+type Decided struct {
+	Identity
+
+	ID       int64
+	BizID    string
+	Round    int
+	Attempt  int
+	Status   Status
+	Provider string // empty where no attempt was made
+	Code     string // of the error, likewise
+	TraceID  string // 32 hex digits or empty
+}
+
 // Letter is a delivery given up on, as it goes to the dead-letter topic (rule Q7).
 type Letter struct {
 	Poke

@@ -31,10 +31,10 @@ const (
 	withLast = `concat_ws(': ', l.error_code, l.error_message)`
 
 	usedUpSQL = pick + usedUp + ` ORDER BY next_attempt_at` + share + giveUp + `
-		error_code = coalesce(l.error_code, '` + codeUsedUp + `')` + asStatus
+		error_code = coalesce(l.error_code, '` + codeUsedUp + `')` + asMoved
 
 	tooLongSQL = pick + tooLong + ` ORDER BY ` + since + share + giveUp + `
-		error_code = '` + codeUnknownExpired + `', error_message = ` + withLast + asStatus
+		error_code = '` + codeUnknownExpired + `', error_message = ` + withLast + asMoved
 
 	expireSQL = pick + pastExpiry + ` ORDER BY expires_at` + share + `next_attempt_at = NULL, updated_at = now(),
 		status = CASE WHEN ` + neverSent + ` THEN 'expired' ELSE 'unknown' END,
@@ -43,27 +43,19 @@ const (
 		error_code = CASE WHEN ` + neverSent + ` THEN '` + codeExpired + `' ELSE l.error_code END,
 		error_message = CASE WHEN ` + neverSent + ` THEN ` + withLast + ` ELSE l.error_message END,
 		ambiguous_since = CASE WHEN ` + neverSent + ` THEN NULL
-			ELSE coalesce(l.ambiguous_since, l.intent_at, l.updated_at) END` + asStatus
+			ELSE coalesce(l.ambiguous_since, l.intent_at, l.updated_at) END` + asMoved
 )
 
-// GiveUp closes what is over (rule Q6), at most limit rows of each kind: failed or deferred with the retries used up
-// is dead; failed, deferred or queued past expires_at is expired, or unknown when an earlier attempt may have been
-// sent; unknown for longer than hold_max is dead.
-func (s *Store) GiveUp(ctx context.Context, limit int, p push.Policy) (push.Tally, error) {
-	var moved push.Tally
-	for _, end := range []struct {
-		sql   string
-		count func(map[push.Status]int)
-	}{
-		{usedUpSQL, func(n map[push.Status]int) { moved.Dead = n[push.Dead] }},
-		{expireSQL, func(n map[push.Status]int) { moved.Expired, moved.Doubted = n[push.Expired], n[push.Unknown] }},
-		{tooLongSQL, func(n map[push.Status]int) { moved.UnknownExpired = n[push.Dead] }},
-	} {
-		statuses, err := s.moved(ctx, "giving up rows", end.sql, terms(p, limit))
-		if err != nil {
-			return moved, err
+// GiveUp closes what is over (rule Q6), at most limit rows of each kind, and returns them: failed or deferred with the
+// retries used up is dead; failed, deferred or queued past expires_at is expired, or unknown when an earlier attempt may
+// have been sent; unknown for longer than hold_max is dead, with the code push.CodeUnknownExpired. What was moved before
+// an error is returned with it.
+func (s *Store) GiveUp(ctx context.Context, limit int, p push.Policy) (all []push.Decided, err error) {
+	for _, sql := range []string{usedUpSQL, expireSQL, tooLongSQL} {
+		moved, err := s.moved(ctx, "giving up rows", sql, terms(p, limit))
+		if all = append(all, moved...); err != nil {
+			return all, err
 		}
-		end.count(statuses)
 	}
-	return moved, nil
+	return all, nil
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"pusher/internal/push"
@@ -34,7 +35,7 @@ func TestQ6GivesUp(t *testing.T) {
 			t.Parallel()
 			r := fresh(t)
 			id := r.put(t, c.action, c.status, c.over)
-			check[push.Tally](t)(r.GiveUp(context.Background(), 10, policy()))
+			check[[]push.Decided](t)(r.GiveUp(context.Background(), 10, policy()))
 			r.must(t, id, c.want, stands, "error_code", flag("letter", "letter_due"), flag("settled", "settled_at IS NOT NULL"),
 				flag("phone", "recipient_full IS NOT NULL"))
 		})
@@ -45,7 +46,7 @@ func TestQ6KeepsTheLastErrorBesideTheReason(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	id := r.put(t, push.SMS, push.Failed, columns{"expires_at": "now()"})
-	check[push.Tally](t)(r.GiveUp(context.Background(), 10, policy()))
+	check[[]push.Decided](t)(r.GiveUp(context.Background(), 10, policy()))
 	r.must(t, id, "expired | isp.SYSTEM_ERROR: busy", "error_code || ' | ' || error_message")
 }
 
@@ -56,9 +57,18 @@ func TestQ6CountsByEnd(t *testing.T) {
 	r.put(t, push.SMS, push.Failed, columns{"expires_at": "now()"})
 	r.put(t, push.WeChat, push.Queued, columns{"expires_at": "now()", "ambiguous_since": "now()"})
 	r.put(t, push.WeChat, push.Unknown, ago("73 h", nil))
-	got := check[push.Tally](t)(r.GiveUp(context.Background(), 10, policy()))
-	if want := (push.Tally{Dead: 1, Expired: 1, Doubted: 1, UnknownExpired: 1}); got != want {
-		t.Errorf("gave up %+v, want %+v", got, want)
+	got := check[[]push.Decided](t)(r.GiveUp(context.Background(), 10, policy()))
+	ends := make([]string, len(got))
+	for i, d := range got {
+		ends[i] = string(d.Action) + " " + string(d.Status) + " " + d.Code
+		if d.ID == 0 || d.BizType == "" || d.DedupID == "" || d.BizID == "" || d.Round != 1 || d.Attempt == 0 {
+			t.Errorf("what ended is not named: %+v", d)
+		}
+	}
+	slices.Sort(ends)
+	want := []string{"sms dead isp.SYSTEM_ERROR", "sms expired expired", "wechat dead unknown_expired", "wechat unknown "}
+	if !slices.Equal(ends, want) {
+		t.Errorf("gave up %q, want %q", ends, want)
 	}
 }
 
@@ -69,7 +79,7 @@ func TestQ6HoldsEachChannelByItsOwnPolicy(t *testing.T) {
 	p := policy()
 	p.WeChat.HoldMax /= 72
 	sms, wechat := r.put(t, push.SMS, push.Unknown, ago("2 h", nil)), r.put(t, push.WeChat, push.Unknown, ago("2 h", nil))
-	check[push.Tally](t)(r.GiveUp(context.Background(), 10, p))
+	check[[]push.Decided](t)(r.GiveUp(context.Background(), 10, p))
 	r.must(t, sms, "unknown", "status")
 	r.must(t, wechat, "dead", "status")
 }

@@ -14,11 +14,12 @@ import (
 // moves them in the same statement: two passes at once share the rows, and neither waits for the other or for a
 // worker.
 const (
-	pick     = `WITH due AS (SELECT id FROM push_log WHERE `
-	share    = ` LIMIT @limit FOR UPDATE SKIP LOCKED) UPDATE push_log AS l SET `
-	picked   = ` FROM due WHERE l.id = due.id RETURNING `
-	asPoke   = picked + pokeColumns
-	asStatus = picked + `l.status`
+	pick    = `WITH due AS (SELECT id FROM push_log WHERE `
+	share   = ` LIMIT @limit FOR UPDATE SKIP LOCKED) UPDATE push_log AS l SET `
+	picked  = ` FROM due WHERE l.id = due.id RETURNING `
+	asPoke  = picked + pokeColumns
+	asMoved = picked + `l.id, l.biz_type, l.rule_version, l.dedup_id, l.action, l.biz_id, l.round, l.attempt, l.status,
+		coalesce(l.provider, ''), coalesce(l.error_code, ''), coalesce(l.trace_id, '')`
 
 	// nextAttempt queues the next attempt; the trigger push_log_next_attempt files the one that ends.
 	nextAttempt = `status = 'queued', attempt = l.attempt + 1, next_attempt_at = NULL, updated_at = now()`

@@ -34,7 +34,7 @@ const (
 		settled_at = CASE l.action WHEN 'notify' THEN now() END,
 		letter_due = (l.action = 'notify'),
 		error_code = CASE l.action WHEN 'notify' THEN coalesce(l.error_code, '` + codeUsedUp + `') ELSE l.error_code END,
-		ambiguous_since = ` + doubtOfWeChat + `, lease_until = NULL, updated_at = now()` + asStatus
+		ambiguous_since = ` + doubtOfWeChat + `, lease_until = NULL, updated_at = now()` + asMoved
 
 	doubtOfWeChat = `CASE l.action WHEN 'wechat' THEN coalesce(l.ambiguous_since, l.intent_at) ELSE l.ambiguous_since END`
 
@@ -43,17 +43,14 @@ const (
 )
 
 // SweepStale takes up sends that their owners have left behind (rule Q3): what can be repeated without harm is queued
-// for the next attempt and returned, to be published; of the rest SMS and WeChat become unknown, and owner and
-// attempt stay in the row, in-app with its retries used up is dead. It takes at most limit rows of either kind.
-func (s *Store) SweepStale(ctx context.Context, limit int, p push.Policy) ([]push.Poke, push.Tally, error) {
-	var moved push.Tally
-	statuses, err := s.moved(ctx, "sweeping stale sends", sweepRestSQL, terms(p, limit))
+// for the next attempt and returned, to be published; the rest is returned as moved: SMS and WeChat become unknown, and
+// owner and attempt stay in the row, in-app with its retries used up is dead. It takes at most limit rows of either kind.
+func (s *Store) SweepStale(ctx context.Context, limit int, p push.Policy) ([]push.Poke, []push.Decided, error) {
+	moved, err := s.moved(ctx, "sweeping stale sends", sweepRestSQL, terms(p, limit))
 	if err != nil {
-		return nil, moved, err
+		return nil, nil, err
 	}
-	moved.SweptDead, moved.SweptUnknown = statuses[push.Dead], statuses[push.Unknown]
 	pokes, err := s.pokes(ctx, "sweeping stale sends", sweepQueueSQL, terms(p, limit))
-	moved.SweptQueued = len(pokes)
 	return pokes, moved, err
 }
 
@@ -63,19 +60,19 @@ func (s *Store) RepeatUnknown(ctx context.Context, limit int, p push.Policy) ([]
 	return s.pokes(ctx, "repeating unknown sends", repeatSQL, terms(p, limit))
 }
 
-// moved runs a statement that returns the new status of each row, and counts them.
-func (s *Store) moved(ctx context.Context, doing, sql string, args pgx.NamedArgs) (map[push.Status]int, error) {
+// moved runs a statement that returns each row that it changed.
+func (s *Store) moved(ctx context.Context, doing, sql string, args pgx.NamedArgs) ([]push.Decided, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowTo[push.Status])
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (push.Decided, error) {
+		var m push.Decided
+		return m, row.Scan(&m.ID, &m.BizType, &m.RuleVersion, &m.DedupID, &m.Action, &m.BizID, &m.Round, &m.Attempt, &m.Status,
+			&m.Provider, &m.Code, &m.TraceID)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
-	count := make(map[push.Status]int)
-	for _, status := range list {
-		count[status]++
-	}
-	return count, nil
+	return list, nil
 }

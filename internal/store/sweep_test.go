@@ -55,8 +55,12 @@ func TestQ3CountsByOutcome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (push.Tally{SweptQueued: 1, SweptUnknown: 2, SweptDead: 1}); moved != want {
-		t.Errorf("moved %+v, want %+v", moved, want)
+	by := map[push.Status]int{}
+	for _, d := range moved {
+		by[d.Status]++
+	}
+	if len(moved) != 3 || by[push.Unknown] != 2 || by[push.Dead] != 1 {
+		t.Errorf("moved %+v, want two unknown and one dead", moved)
 	}
 	if len(pokes) != 1 || pokes[0].ID != queued || pokes[0].Attempt != 2 {
 		t.Errorf("pokes %+v, want row %d for attempt 2", pokes, queued)

@@ -29,7 +29,7 @@ func TestFieldReport25_ARowIsDueAtItsMomentInEveryZone(t *testing.T) {
 			valid := r.put(t, push.SMS, push.Failed, columns{"expires_at": "'" + local + "'"})
 			r.put(t, push.SMS, push.Unknown, ago("1 min", nil))
 
-			check[push.Tally](t)(r.GiveUp(ctx, 10, policy()))
+			check[[]push.Decided](t)(r.GiveUp(ctx, 10, policy()))
 			check[[]push.Poke](t)(r.Requeue(ctx, 10, policy(), ""))
 			r.must(t, soon, "failed", "status")
 			r.must(t, due, "queued", "status")
