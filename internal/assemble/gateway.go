@@ -88,7 +88,7 @@ func (g *Gateway) settings(meter gateway.Meter) gateway.Config {
 	cfg := gateway.Config{
 		Topic: g.cfg.Kafka.Topic, Rules: g.cfg.Rules(), TokenKey: []byte(c.TokenKey.Reveal()), TokenLife: c.TokenLife,
 		KeyWindow: c.KeyWindow, PrintBy: c.FingerprintBy(), PrintWindow: c.FingerprintWindow, Lease: c.Lease,
-		PassDown: c.OnRedisDown == config.Pass, Rate: c.Rate, MaxBody: int64(c.MaxBody), MaxBatch: c.MaxBatch,
+		PassDown: c.OnRedisDown == config.Pass, Rate: c.Rate, MaxBody: int64(c.MaxBody), MaxBatch: c.MaxBatch, InHand: int64(c.InHand),
 		Timeout: c.Timeout, Log: g.log, Meter: meter, Now: time.Now,
 	}
 	for _, p := range c.Credentials() {

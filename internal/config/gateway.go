@@ -29,6 +29,7 @@ type Gateway struct {
 	Rate              float64       `yaml:"rate"`               // events a second of one producer at one gateway; 0 for no limit
 	MaxBody           int           `yaml:"max_body"`           // bytes of a request [8388608, 8 MiB]
 	MaxBatch          int           `yaml:"max_batch"`          // events of a request [1000]
+	InHand            int           `yaml:"in_hand"`            // bytes of all requests in hand at once [67108864, 64 MiB]
 	Timeout           time.Duration `yaml:"timeout"`            // of writing to Kafka [10s]
 	Grace             time.Duration `yaml:"grace"`              // from SIGTERM to the end [15s]
 	TLS               ServerTLS     `yaml:"tls"`
@@ -51,7 +52,7 @@ func defaultGateway() Gateway {
 	return Gateway{
 		Addr: "127.0.0.1:8081", Producers: []string{}, Fingerprint: []string{},
 		TokenLife: 10 * time.Minute, KeyWindow: 24 * time.Hour, FingerprintWindow: time.Minute,
-		Lease: 10 * time.Second, OnRedisDown: Refuse, MaxBody: 8 << 20, MaxBatch: 1000,
+		Lease: 10 * time.Second, OnRedisDown: Refuse, MaxBody: 8 << 20, MaxBatch: 1000, InHand: 64 << 20,
 		Timeout: 10 * time.Second, Grace: 15 * time.Second,
 	}
 }
@@ -88,6 +89,7 @@ func (g Gateway) validate(v *validator) {
 	v.checkf(g.Rate >= 0, "gateway.rate", "is %v: must be 0 (no limit) or more", g.Rate)
 	v.checkf(g.MaxBody >= 1<<20 && g.MaxBody <= 256<<20, "gateway.max_body", "is %d: must be 1048576 (the largest event) to 268435456", g.MaxBody)
 	v.checkf(g.MaxBatch >= 1 && g.MaxBatch <= 10_000, "gateway.max_batch", "is %d: must be 1 to 10000", g.MaxBatch)
+	v.checkf(g.InHand >= g.MaxBody, "gateway.in_hand", "is %d: must not be less than gateway.max_body (%d)", g.InHand, g.MaxBody)
 	v.checkf(g.Timeout > 0 && g.Timeout <= 15*time.Second, "gateway.timeout",
 		"is %s: must be more than 0 and at most 15s, since the door answers within 30s of a request", g.Timeout)
 	v.checkf(g.Grace >= g.Timeout, "gateway.grace", "is %s: must not be shorter than gateway.timeout (%s)", g.Grace, g.Timeout)

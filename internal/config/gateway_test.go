@@ -53,6 +53,7 @@ func TestGatewaysThatCannotWorkAreRefused(t *testing.T) {
 		"negative rate":             {"{rate: -1}", "gateway.rate"},
 		"body under an event":       {"{max_body: 1000}", "gateway.max_body"},
 		"endless batch":             {"{max_batch: 1000000}", "gateway.max_batch"},
+		"room for no request":       {"{in_hand: 1048576}", "gateway.in_hand"},
 		"no time to write":          {"{timeout: 0s}", "gateway.timeout"},
 		"answer that comes late":    {"{timeout: 20s}", "gateway.timeout"},
 		"no grace":                  {"{grace: 0s}", "gateway.grace"},

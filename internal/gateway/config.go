@@ -28,6 +28,7 @@ type Config struct {
 	Rate     float64       // events a second of one producer here; 0: no limit
 	MaxBody  int64         // bytes of a request
 	MaxBatch int           // events of a request
+	InHand   int64         // bytes of all requests at once; not less than MaxBody
 	Timeout  time.Duration // of writing to Kafka
 
 	Log   zerolog.Logger

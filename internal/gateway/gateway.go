@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"pusher/internal/dedup"
@@ -22,6 +23,7 @@ type Gateway struct {
 	cfg    Config
 	writer Writer
 	rates  map[string]*rate.Limiter // by producer
+	room   *semaphore.Weighted      // bytes of requests in hand
 	tokens *dedup.Guard[tokenCall, answer]
 	prints *dedup.Guard[printed, accepted]
 	keyed  http.Handler // answers a request with an Idempotency-Key once
@@ -31,7 +33,7 @@ type Gateway struct {
 
 // New makes the door over Redis and Kafka. The error is a setting that cannot work.
 func New(cfg Config, client dedup.Client, writer Writer) (*Gateway, error) {
-	g := &Gateway{cfg: cfg, writer: writer, rates: limiters(cfg)}
+	g := &Gateway{cfg: cfg, writer: writer, rates: limiters(cfg), room: semaphore.NewWeighted(cfg.InHand)}
 	var err error
 	g.tokens, err = dedup.NewGuard(client, dedup.GuardConfig[tokenCall, answer]{
 		Name: "gateway-" + kindToken, Lease: cfg.Lease,
@@ -110,6 +112,12 @@ func (g *Gateway) replayed(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, err)
 		return
 	}
+	leave, err := g.enter(r)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	defer leave()
 	g.keyed.ServeHTTP(w, r)
 	if w.Header().Get(dedup.HeaderReplayed) != "" {
 		trailOf(r).replayed = true

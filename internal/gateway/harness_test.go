@@ -127,7 +127,7 @@ func newWorld(t testing.TB, options *redis.Options, change func(*Config)) *world
 		Topic: "push-events", TokenKey: []byte(strings.Repeat("k", 32)), TokenLife: time.Minute,
 		Rules:     map[string]push.Rule{"viewed": {BizType: "viewed"}},
 		KeyWindow: time.Hour, PrintWindow: time.Minute, Lease: 10 * time.Second,
-		MaxBody: 1 << 21, MaxBatch: 200, Timeout: 5 * time.Second,
+		MaxBody: 1 << 21, MaxBatch: 200, InHand: 1 << 26, Timeout: 5 * time.Second,
 		Log: zerolog.New(w.log), Meter: w.meter, Now: time.Now,
 	}
 	for name, secret := range map[string]*string{"orders": &w.secret, "jobs": &w.other} {

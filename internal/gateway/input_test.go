@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,6 +160,38 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 	}
 	if shown := w.log.String(); strings.Contains(shown, "127.0.0.1") {
 		t.Errorf("the log has an address: %s", shown)
+	}
+}
+
+// TestRequestsFindRoomOrAreToldSo: what is in hand is bounded in bytes; a request that finds no room is told so before
+// its body is read, and a small one beside it goes through.
+func TestRequestsFindRoomOrAreToldSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testbed.Redis(t), func(c *Config) { c.InHand, c.Timeout = c.MaxBody, time.Minute })
+	large := event(1) + strings.Repeat(" ", int(w.gateway.cfg.MaxBody)/2)
+	entered, hold := make(chan struct{}), make(chan struct{})
+	w.topic.holding(entered, hold)
+	var first sync.WaitGroup
+	first.Go(func() {
+		if got := w.post(t, large, dedup.HeaderKey, "first"); got.says() != "202 1/0/0" {
+			t.Errorf("the first: %s", got.text)
+		}
+	})
+	<-entered
+	w.topic.holding(nil, nil)
+	if got := w.post(t, large, dedup.HeaderKey, "second"); got.says() != "503 overloaded" || got.Header.Get("Retry-After") == "" {
+		t.Errorf("no room: %s", got.text)
+	}
+	if got := w.raw(t, w.Server, "POST /v1/events HTTP/1.1\nHEADERS\nTransfer-Encoding: chunked\nExpect: 100-continue\n\n", false); got != "503 overloaded" {
+		t.Errorf("no length: %s", got)
+	}
+	if got := w.post(t, event(2)); got.says() != "202 1/0/0" {
+		t.Errorf("a small one: %s", got.text)
+	}
+	close(hold)
+	first.Wait()
+	if got := w.post(t, large, dedup.HeaderKey, "second"); got.says() != "202 1/0/0" {
+		t.Errorf("then: %s", got.text)
 	}
 }
 

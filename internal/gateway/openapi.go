@@ -56,7 +56,7 @@ func problemsOf() map[string][]string {
 	return map[string][]string{
 		"/v1/events": {
 			codeBadRequest, codeInvalid, codeBadKey, codeCut, codeSlow, codeNobody, codeForged, codeBusy, codeSpent, codeExpired,
-			codeTooLarge, codeMediaType, codeKeyReused, codeRate, codeInternal, codeRedisAway, codeKafkaAway, codeUnknown,
+			codeTooLarge, codeMediaType, codeKeyReused, codeRate, codeInternal, codeFull, codeRedisAway, codeKafkaAway, codeUnknown,
 		},
 		"/v1/tokens": {codeNobody, codeRate, codeInternal, codeRedisAway},
 	}

@@ -26,6 +26,7 @@ const (
 	codeKeyReused   = "key_reused"
 	codeRate        = "rate_limited"
 	codeInternal    = "internal"
+	codeFull        = "overloaded"
 	codeRedisAway   = "redis_away"
 	codeKafkaAway   = "kafka_away"
 	codeUnknown     = "outcome_unknown"
@@ -62,6 +63,7 @@ func kinds() []kind {
 		{codeKeyReused, http.StatusUnprocessableEntity, "The key belongs to another payload", "Use a new Idempotency-Key or token for a new payload."},
 		{codeRate, http.StatusTooManyRequests, "Too many events", "Slow down; ask again after Retry-After seconds."},
 		{codeInternal, http.StatusInternalServerError, "A mistake of ours", "Ask again with the same key; tell us the request_id."},
+		{codeFull, http.StatusServiceUnavailable, "Too much is in hand at the moment; nothing is written", "Ask again with the same key after Retry-After seconds; smaller requests find room sooner."},
 		{codeRedisAway, http.StatusServiceUnavailable, "Duplicates cannot be told at the moment; nothing is written", "Ask again with the same key."},
 		{codeKafkaAway, http.StatusServiceUnavailable, "Events cannot be written at the moment; nothing is written", "Ask again with the same key."},
 		{codeUnknown, http.StatusServiceUnavailable, "The events may have been written", "Ask again with the same key and payload: what was written is not sent twice."},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"pusher/internal/dedup"
 	"pusher/internal/push"
@@ -98,6 +99,24 @@ func (g *Gateway) acceptable(w http.ResponseWriter, r *http.Request) error {
 		return &failure{code: codeTooLarge}
 	}
 	return nil
+}
+
+// roomWithin is how long a request waits for room, its body unread.
+const roomWithin = time.Second
+
+// enter takes room for a request's body, as long as it is in hand: many large ones at once would need more memory than
+// there is.
+func (g *Gateway) enter(r *http.Request) (leave func(), err error) {
+	size := r.ContentLength
+	if size < 0 {
+		size = g.cfg.MaxBody
+	}
+	waiting, cancel := context.WithTimeout(r.Context(), roomWithin)
+	defer cancel()
+	if err := g.room.Acquire(waiting, size); err != nil {
+		return nil, &failure{code: codeFull, retry: retrySoon, err: err}
+	}
+	return func() { g.room.Release(size) }, nil
 }
 
 // identity is the one coding of a body that is understood: none.
