@@ -25,7 +25,7 @@ WITH q AS MATERIALIZED (
 		AS q(id, owner, attempt, provider, message_id, user_id, title, body, data) ORDER BY id
 ), accepted AS (
 	UPDATE push_log l SET ` + asAccepted + `
-	FROM q WHERE l.id = q.id AND l.status = 'sending' AND l.owner = q.owner AND l.attempt = q.attempt
+	FROM q WHERE l.id = q.id AND ` + isSending + ` AND l.owner = q.owner AND l.attempt = q.attempt
 	RETURNING ` + movedColumns + `, q.user_id, q.title, q.body, q.data
 ), written AS (
 	INSERT INTO inbox_message (delivery_id, user_id, title, body, data)

@@ -70,8 +70,8 @@ WITH held AS (
 		q.resend_within, CASE WHEN l.status = 'sending' AND q.capability = 'windowed'
 			THEN coalesce(l.ambiguous_since, l.intent_at) ELSE l.ambiguous_since END AS since
 	FROM ` + asked + ` JOIN push_log l ON ` + found + `
-	WHERE (l.status = 'queued' AND l.attempt = q.attempt)
-	   OR (l.status = 'sending' AND l.owner <> q.me AND l.lease_until <= now())
+	WHERE (` + isQueued + ` AND l.attempt = q.attempt)
+	   OR (` + isSending + ` AND l.owner <> q.me AND l.lease_until <= now())
 	ORDER BY l.id FOR NO KEY UPDATE OF l
 ), judged AS (
 	SELECT h.*, CASE

@@ -41,7 +41,7 @@ UPDATE push_log l SET
 	error_code = nullif(q.code, ''), error_message = nullif(q.message, ''),
 	lease_until = NULL, updated_at = now()
 FROM ` + results + `
-WHERE l.id = q.id AND l.status = 'sending' AND l.owner = q.owner AND l.attempt = q.attempt`
+WHERE l.id = q.id AND ` + isSending + ` AND l.owner = q.owner AND l.attempt = q.attempt`
 
 // Record writes what became of attempts: rules P1 to P4, each row's by its class. It may be repeated until it is
 // answered. The answer is the row's last word, which need not be what was recorded: an owner that lost its claim

@@ -13,7 +13,7 @@ import (
 const renewRows = `
 UPDATE push_log l SET lease_until = now() + q.lease
 FROM ` + heldItems + `
-WHERE l.id = q.id AND l.status = 'sending' AND l.owner = q.owner AND l.attempt = q.attempt
+WHERE l.id = q.id AND ` + isSending + ` AND l.owner = q.owner AND l.attempt = q.attempt
 RETURNING l.id`
 
 // Renew extends the row leases of attempts still held: rule N1. Mine is false when the row has another owner or

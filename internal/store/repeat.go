@@ -14,7 +14,7 @@ UPDATE push_log l SET
 	status = 'sending', attempt = l.attempt + 1, retries_used = l.retries_used + 1,
 	intent_at = now(), lease_until = now() + q.lease, updated_at = now()
 FROM ` + heldItems + `
-WHERE l.id = q.id AND l.status = 'unknown' AND l.owner = q.owner AND l.attempt = q.attempt
+WHERE l.id = q.id AND ` + isUnknown + ` AND l.owner = q.owner AND l.attempt = q.attempt
 	AND l.action = '` + string(push.WeChat) + `' AND l.ambiguous_since + q.resend_within > now()
 	AND l.retries_used + 1 < q.max_attempts AND coalesce(l.expires_at > now(), true)`
 

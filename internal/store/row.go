@@ -17,6 +17,15 @@ const rowColumns = `coalesce(l.id, 0), coalesce(l.round, 0), coalesce(l.status, 
 	coalesce(extract(epoch FROM clock_timestamp() - l.ambiguous_since), 0)::float8,
 	l.settled_at, l.updated_at`
 
+// What a row must be for a batch to change it, in words in which the planner sees no partial index. A batch finds its rows
+// by their keys; where statistics saw next to nothing under way, the planner would else read all that is, and what has
+// been of late, again for each batch.
+const (
+	isSending = `l.status IS NOT DISTINCT FROM 'sending'`
+	isQueued  = `l.status IS NOT DISTINCT FROM 'queued'`
+	isUnknown = `l.status IS NOT DISTINCT FROM 'unknown'`
+)
+
 // noContent stands for the two columns of a retry's content where nobody asked for it.
 const noContent = `, NULL::text, NULL::text`
 

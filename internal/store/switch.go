@@ -16,7 +16,7 @@ const switches = `unnest(@id::int8[], @owner::text[], @attempt::int4[], @class::
 // mayGoOn is the guard of rule P5: the attempt is out of this very claim's hands alone, its own end is known and leaves
 // no doubt, none was left by an earlier one, and the event is not past its time. The row's lease needs no look: nobody
 // else has taken the row, or it would not say this owner.
-const mayGoOn = `l.id = q.id AND l.status = 'sending' AND l.owner = q.owner AND l.attempt = q.attempt
+const mayGoOn = `l.id = q.id AND ` + isSending + ` AND l.owner = q.owner AND l.attempt = q.attempt
 	AND l.ambiguous_since IS NULL AND q.class IN ('not_sent', 'throttled', 'account')
 	AND coalesce(l.expires_at > now(), true)`
 

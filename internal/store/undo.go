@@ -12,7 +12,7 @@ import (
 const buryRows = `
 WITH held AS (
 	SELECT l.id FROM ` + asked + ` JOIN push_log l ON ` + found + `
-	WHERE (l.status = 'queued' AND l.attempt = q.attempt) OR (l.status IN ('sending', 'unknown') AND l.owner = q.me)
+	WHERE (` + isQueued + ` AND l.attempt = q.attempt) OR (l.status IN ('sending', 'unknown') AND l.owner = q.me)
 	ORDER BY l.id FOR NO KEY UPDATE OF l
 )
 UPDATE push_log l SET
