@@ -7,7 +7,7 @@ import (
 	"pusher/internal/config"
 )
 
-//nolint:paralleltest // the targets are the whole process's
+// The targets are the whole process's: nothing runs beside this test.
 func TestHeapLeavesTheEnvironmentsTargets(t *testing.T) {
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })

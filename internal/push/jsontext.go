@@ -42,9 +42,9 @@ const jsonSpace = " \t\r\n"
 
 // get returns the value of this name, of a repeated one the last; empty without one.
 func (o object) get(name string) string {
-	for i := len(o) - 1; i >= 0; i-- {
-		if o[i].name == name {
-			return o[i].value
+	for _, m := range slices.Backward(o) {
+		if m.name == name {
+			return m.value
 		}
 	}
 	return ""
