@@ -17,7 +17,6 @@ import (
 	"pusher/internal/compensate"
 	"pusher/internal/config"
 	"pusher/internal/telemetry"
-	"pusher/internal/tracing"
 )
 
 // flags are the compensator's.
@@ -71,7 +70,7 @@ func compensateWith(ctx context.Context, w *cli.World, f flags) error {
 	var tracer compensate.Tracer
 	if traces != nil {
 		tracer = traces
-		defer func() { exported(ctx, traces, log) }()
+		defer traces.Close(context.WithoutCancel(ctx)) // a collector that is away fails no pass
 	}
 	log = telemetry.Repeats(log)
 	if f.every == 0 && log.GetLevel() == zerolog.InfoLevel {
@@ -115,15 +114,6 @@ func passes(c *config.Config, log zerolog.Logger, f flags, tracer compensate.Tra
 			Tally: sum.Tally, Began: began, Ended: time.Now(), Completed: err == nil, Unfinished: sum.Unfinished,
 		}))
 	}, nil
-}
-
-// exported gives the spans that are left a moment; a collector that is away must fail no pass.
-func exported(ctx context.Context, traces *tracing.Traces, log zerolog.Logger) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := traces.Close(ctx); err != nil {
-		log.Warn().Err(err).Msg("spans are not taken by the collector, and lost")
-	}
 }
 
 // redisAway says why keys were not compared: the pass completed all the same.

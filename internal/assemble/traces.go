@@ -60,6 +60,6 @@ func (p *Pusher) trace(ctx context.Context) error {
 		return err
 	}
 	p.tracer = traces
-	p.closers.add("traces", traces.Close)
+	p.closers.add("traces", func(ctx context.Context) error { traces.Close(ctx); return nil })
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"pusher/internal/testbed"
 )
 
 func TestSampleOfFewKeysIsExact(t *testing.T) {
@@ -56,6 +58,26 @@ func TestSampleWithoutRedisIsAnError(t *testing.T) {
 	defer func() { _ = client.Close() }()
 	if got, err := Look(t.Context(), client); err == nil {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// Of a cluster each master is asked for its own keys: what one of them holds is a part only.
+func TestSampleOfAClusterIsOfAllItsMasters(t *testing.T) {
+	t.Parallel()
+	nodes := testbed.RedisCluster(t, 3)
+	client := connect(t, Config{Addrs: []string{nodes[0].Addr}, Mode: Cluster})
+	fill(t, client, keyPrefix, 600)
+	fill(t, client, "session:", 300)
+	got, err := Look(t.Context(), client)
+	if err != nil || got.Keys != 600 || got.Evicted != 0 {
+		t.Errorf("got %+v, %v, want 600 keys", got, err)
+	}
+	if mean := got.Bytes / got.Keys; mean < 50 || mean > 500 {
+		t.Errorf("got %+v, want a hundred bytes or so a key", got)
+	}
+	nodes[2].Kill()
+	if got, err := Look(t.Context(), client); err == nil {
+		t.Errorf("got %+v although a third of the keys was not asked for", got)
 	}
 }
 

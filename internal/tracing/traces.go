@@ -22,14 +22,20 @@ type Config struct {
 	Sample   float64 // share of new traces that are kept, 0 to 1
 
 	Exporter sdk.SpanExporter
-	Failed   func(error) // told when spans could not be exported; called by one goroutine
+	Failed   func(error) // told when spans could not be exported; safe for concurrent use
 }
 
 // Traces makes spans. It is a deliver.Tracer and a compensate.Tracer, safe for concurrent use. Close it in the end.
 type Traces struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
+	exporter sdk.SpanExporter
+	failed   func(error)
 }
+
+// closeMost is how long spans that are left may take at the end: a collector that is away must not cost the others that
+// close their time.
+const closeMost = 3 * time.Second
 
 // Open begins to trace. An error is one of OTEL_RESOURCE_ATTRIBUTES.
 func Open(ctx context.Context, cfg Config) (*Traces, error) {
@@ -45,11 +51,19 @@ func Open(ctx context.Context, cfg Config) (*Traces, error) {
 		sdk.WithSampler(linked{sdk.ParentBased(sdk.TraceIDRatioBased(cfg.Sample))}),
 		sdk.WithBatcher(heard{cfg.Exporter, cfg.Failed}),
 	)
-	return &Traces{provider: provider, tracer: provider.Tracer("pusher")}, nil
+	return &Traces{provider: provider, tracer: provider.Tracer("pusher"), exporter: cfg.Exporter, failed: cfg.Failed}, nil
 }
 
-// Close exports what is left, until ctx ends.
-func (t *Traces) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
+// Close exports what is left, for closeMost or until ctx ends. What the collector has not taken by then is told of and lost:
+// that is no failure of the program, whose work is done.
+func (t *Traces) Close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, closeMost)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.failed(err)
+		_ = t.exporter.Shutdown(ctx) // whose time is over: it gives up what it still tries
+	}
+}
 
 // Record begins the span of a record and names it in the event. It is nil for a trace that is not kept.
 func (t *Traces) Record(r push.Origin, event *push.Event) deliver.Span {
