@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"pusher/internal/push"
 )
 
@@ -81,7 +83,26 @@ func backlog(ctx context.Context, b *bench) error {
 		}
 	}
 	b.notef(stage, "deliveries within 60 s, provider 1 s, 1 million events waiting", "%.0f", s.done)
+	busy, err := b.givenBack(ctx, r)
+	if err != nil {
+		return err
+	}
+	b.notef(stage, "of them given back, since the channel had no room", "%d", busy)
 	b.held(stage, "resident memory, most in 60 s", fmt.Sprintf("%.0f MiB", most), "≤ 256 MiB", most <= residentMost)
 	b.held(stage, "resident memory, last 20 s ÷ first 15 s", fmt.Sprintf("%.2f", later/warm), "≤ 1.1", later/warm <= residentGrowth)
 	return nil
+}
+
+// givenBack counts the deliveries of a room that found no place in time, and wait for the compensator.
+func (b *bench) givenBack(ctx context.Context, r room) (n int, err error) {
+	conn, err := pgx.Connect(ctx, r.database)
+	if err != nil {
+		return 0, fmt.Errorf("reading the push log: %w", err)
+	}
+	defer conn.Close(ctx)
+	err = conn.QueryRow(ctx, `SELECT count(*) FROM push_log WHERE status = 'failed'`).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("reading the push log: %w", err)
+	}
+	return n, nil
 }

@@ -109,8 +109,8 @@ func asks(r rows) map[string]func(context.Context, *store.Store) error {
 			_, _, err := s.Prune(ctx, 0, 100, 240*time.Hour)
 			return err
 		},
-		"a delivery":        func(ctx context.Context, s *store.Store) error { return goesWell(ctx, s) },
-		"a failed delivery": func(ctx context.Context, s *store.Store) error { return goesWrong(ctx, s) },
+		"a delivery":        goesWell,
+		"a failed delivery": goesWrong,
 	}
 }
 
