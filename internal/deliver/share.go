@@ -23,12 +23,14 @@ const trusted = 10
 
 // share is what one channel may hold of the whole, so that a provider that hangs, trickles or refuses holds back its
 // own channel only. Of worker.in_flight a channel with company leaves a quarter to the others, of worker.waiting (number
-// and bytes) as much as it takes itself. What finds no place in time is given back and scheduled.
+// and bytes) as much as it takes itself. What finds no place in time is given back and scheduled, unless there is no other
+// channel: then it waits.
 type share struct {
 	slots *semaphore.Weighted // requests out at once
 	room  *semaphore.Weighted // deliveries that wait for a slot or are being sent
 	bytes *semaphore.Weighted // of their records
 	most  int64               // the size of bytes
+	alone bool                // no other channel is configured: its backlog waits in Kafka, since it holds nobody up
 
 	stuck   atomic.Bool  // somebody waited in vain, and the provider is not trusted again
 	answers atomic.Int32 // in a row, while stuck
@@ -38,6 +40,9 @@ type share struct {
 func (s *share) enter(ctx context.Context, size int64) bool {
 	if s.room.TryAcquire(1) && s.holds(s.bytes.TryAcquire(size)) {
 		return true
+	}
+	if s.alone {
+		return s.room.Acquire(ctx, 1) == nil && s.holds(s.bytes.Acquire(ctx, size) == nil)
 	}
 	if s.stuck.Load() {
 		return false
@@ -98,6 +103,7 @@ func newShares(cfg Config) map[push.Action]*share {
 			slots: semaphore.NewWeighted(int64(slots)),
 			room:  semaphore.NewWeighted(int64(max(1, cfg.Waiting/(n+1)))),
 			bytes: semaphore.NewWeighted(most), most: most,
+			alone: len(cfg.Channels) == 1,
 		}
 	}
 	return shares

@@ -67,6 +67,25 @@ func TestSlowChannelIsWaitedFor(t *testing.T) {
 	})
 }
 
+func TestAChannelWithoutCompanyGivesNothingBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		cfg := w.config()
+		cfg.InFlight, cfg.Waiting = 2, 8 // four of them for sms
+		cfg.Channels = map[push.Action]Channel{push.SMS: {Senders: []Sender{slow{channel{w}, 3 * time.Second}}, Timeout: time.Second}}
+		d := w.start(t, cfg)
+		began := time.Now()
+		await(t, feed(t, d, "sms", 0, 20))
+		if got := w.statuses(); got[push.Sent] != 20 {
+			t.Errorf("rows %v, want 20 sent: what has no room waits where it is", got)
+		}
+		if took := time.Since(began); took != 30*time.Second {
+			t.Errorf("took %v, want ten times two at once", took)
+		}
+	})
+}
+
 func TestHangingChannelGivesBackWhatItHasNoRoomFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
