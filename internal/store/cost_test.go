@@ -25,7 +25,6 @@ func BenchmarkDelivery(b *testing.B) {
 		{"without user_id", "DROP INDEX push_log_user_id"},
 		{"without recipient_hash", "DROP INDEX push_log_recipient_hash"},
 		{"without reference index", "DROP INDEX push_log_reference"},
-		{"without reference", "ALTER TABLE push_log DROP COLUMN reference"},
 		{"without message", "DROP INDEX push_log_message"},
 		{"without brin", "DROP INDEX push_log_created_at, push_log_updated_at"},
 		{"without trouble", "DROP INDEX push_log_trouble, push_log_error_code, push_log_expiring, push_log_due, push_log_queued"},
