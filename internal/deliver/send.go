@@ -11,7 +11,6 @@ import (
 // send makes the first attempt of a row that is ours. An acceptance is written, and the turn goes on as that is answered;
 // anything else steps aside.
 func (t *turn) send(row push.Row) {
-	t.asked = t.d.cfg.Now()
 	t.hold.sending(t.held(row))
 	if !t.share() {
 		if t.d.isStopping() {

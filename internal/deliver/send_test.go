@@ -155,6 +155,33 @@ func TestHoleH5WindowIsCheckedAtTheFence(t *testing.T) {
 	}
 }
 
+// What is left of the window is as of PostgreSQL's answer: the way of that answer has taken from it too.
+func TestHoleH5WindowCountsFromBeforeTheIntent(t *testing.T) {
+	t.Parallel()
+	for name, unanswered := range map[string]int{"answered at once": 0, "answered when asked again": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld()
+			w.provider = "wechat"
+			w.fail["intend"] = unanswered
+			c := newClock()
+			w.takeOver = func(r *push.Row) {
+				r.Ambiguous, r.AmbiguousAge = true, 9*time.Minute-2*time.Second
+				c.pass(1500 * time.Millisecond) // leaves less than the timeout of a second
+			}
+			cfg := w.config()
+			cfg.Now = c.now
+			cfg.Pushes["viewed"] = Push{Rule: cfg.Pushes["viewed"].Rule, Actions: []push.Action{push.WeChat}}
+			if err := handle(t, w.start(t, cfg), "wechat"); err != nil {
+				t.Fatal(err)
+			}
+			if len(w.sent) != 0 || w.count("undo") != 1 {
+				t.Errorf("%d sends and %d undos, want 0 and 1", len(w.sent), w.count("undo"))
+			}
+		})
+	}
+}
+
 func TestSMSAmbiguousIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -103,13 +103,15 @@ func (t *turn) claimed(grant push.Grant, err error) {
 		t.hold = &hold{key: push.KeyHold{Key: t.key, Owner: t.owner}, lease: t.lease}
 		t.d.watchdog.watch(t.hold)
 		t.intent = t.newIntent()
+		t.asked = t.d.cfg.Now()
 		t.d.intents.post(t.d.life, t.span, t.intent, (*atIntent)(t))
 	}
 }
 
 // claimAgain asks for the key until it is answered, always as the same owner, so that a claim whose answer was lost is
-// granted again (rule C5). It gives up when the record's time is over. The steps stay short, so that everything goes
-// on at once when Redis is back.
+// granted again (rule C5), with a lease that counts from before the call that is answered. It gives up when the record's
+// time is over; a claim that may have landed is released then. The steps stay short, so that everything goes on at once
+// when Redis is back.
 func (t *turn) claimAgain(err error) (push.Grant, error) {
 	for wait := againFirst; ; wait = min(2*wait, lookMost) {
 		t.trouble(err, "claiming")
@@ -117,9 +119,14 @@ func (t *turn) claimAgain(err error) (push.Grant, error) {
 			t.release()
 			return push.Grant{}, errOver
 		}
+		t.lease = newLease(t.d.cfg.Now, t.d.cfg.Lease)
 		grant, gone := t.d.claims.ask(t.ctx, t.span, t.claim())
-		if gone != nil || grant.Err == nil {
+		switch {
+		case gone != nil:
+			t.release()
 			return grant, gone
+		case grant.Err == nil:
+			return grant, nil
 		}
 		err = grant.Err
 	}
@@ -203,6 +210,7 @@ func (t *turn) intendAgain(err error) {
 			t.end(t.undoLost())
 			return
 		}
+		t.asked = t.d.cfg.Now()
 		answer, gone := t.d.intents.ask(t.d.life, t.span, t.intent)
 		if gone != nil || answer.Err == nil {
 			t.intended(answer, gone)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,6 +165,98 @@ func TestClaimUnansweredIsRepeatedByTheSameOwner(t *testing.T) {
 	if len(w.sent) != 1 {
 		t.Errorf("%d sends, want 1", len(w.sent))
 	}
+}
+
+// The lease counts from before the call that was answered, not from the first one: whoever waited for Redis for longer
+// than a lease has all of it left.
+func TestClaimThatWaitedLongerThanALeaseIsSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.fail["claim"] = 1
+	c := newClock()
+	cfg := w.config()
+	cfg.Now = c.now
+	d := New(cfg, &slowKeys{world: w, clock: c, takes: cfg.Lease}, w, results{w})
+	t.Cleanup(func() { _ = d.Close(context.Background()) })
+	if err := handle(t, d, "sms"); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.sent) != 1 || w.count("undo") != 0 {
+		t.Errorf("%d sends and %d undos, want 1 and 0", len(w.sent), w.count("undo"))
+	}
+}
+
+// slowKeys is a Redis whose unanswered claims take time.
+type slowKeys struct {
+	*world
+
+	clock *clock
+	takes time.Duration
+}
+
+func (k *slowKeys) Claim(ctx context.Context, claims []push.Claim) []push.Grant {
+	grants := k.world.Claim(ctx, claims)
+	for _, g := range grants {
+		if g.Err != nil {
+			k.clock.pass(k.takes)
+		}
+	}
+	return grants
+}
+
+// The answer to the first claim is lost; the generation ends while the second one waits behind a batch that hangs.
+func TestClaimGivenUpInItsQueueIsReleased(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	k := &hangingKeys{world: w, hang: make(chan struct{})}
+	d := New(w.config(), k, w, results{w})
+	t.Cleanup(func() { _ = d.Close(context.Background()) })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 2)
+	k.meanwhile = func() { // whose batch leaves before the first one is asked again
+		if err := d.Handle(ctx, record("wechat"), func(err error) { done <- err }); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := d.Handle(ctx, record("sms"), func(err error) { done <- err }); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return k.calls.Load() == 2 && d.claims.waiting() == 1 })
+	cancel()
+	if err := <-done; !errors.Is(err, ErrKept) {
+		t.Errorf("the record ended with %v, want ErrKept", err)
+	}
+	if w.count("release") != 1 {
+		t.Errorf("%d releases, want 1 of the claim that landed", w.count("release"))
+	}
+	close(k.hang)
+	<-done
+}
+
+// hangingKeys is a Redis that loses the answer to the first claim, and hangs at the next.
+type hangingKeys struct {
+	*world
+
+	calls     atomic.Int32
+	meanwhile func()
+	hang      chan struct{}
+}
+
+func (k *hangingKeys) Claim(ctx context.Context, claims []push.Claim) []push.Grant {
+	if k.calls.Add(1) == 1 {
+		k.world.Claim(ctx, claims)
+		k.meanwhile()
+		return []push.Grant{{Err: errAway}}
+	}
+	<-k.hang
+	return k.world.Claim(ctx, claims)
+}
+
+// waiting is how many calls are in no batch.
+func (b *batcher[Q, A]) waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue)
 }
 
 func TestResultIsWrittenUntilItIsWritten(t *testing.T) {
