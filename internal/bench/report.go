@@ -108,7 +108,7 @@ func (b *bench) machine() string {
 	for _, s := range []*local.Server{b.kafka, b.redis, b.postgres} {
 		versions = append(versions, s.Name+" "+s.Version)
 	}
-	kernel, _ := exec.CommandContext(context.Background(), "uname", "-sr").Output()
+	kernel, _ := exec.CommandContext(context.Background(), "uname", "-s").Output()
 	return fmt.Sprintf("%d processors (%s), %s, %s, %s", runtime.NumCPU(), model, strings.TrimSpace(string(kernel)),
 		runtime.Version(), strings.Join(versions, ", "))
 }
