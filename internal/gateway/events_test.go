@@ -86,6 +86,21 @@ func TestWithoutKeyTheSameEventIsToldByItsFingerprint(t *testing.T) {
 	}
 }
 
+// Of a repeated name the last counts: the other order is another event.
+func TestEventsThatRepeatANameAreToldApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testbed.Redis(t), nil)
+	for _, ids := range []string{`"biz_id":1,"biz_id":2`, `"biz_id":2,"biz_id":1`} {
+		body := `{"biz_type":"viewed",` + ids + `}`
+		if got := w.post(t, body); got.says() != "202 1/0/0" {
+			t.Errorf("%s: %s", body, got.says())
+		}
+		if got := w.post(t, body); got.says() != "202 1/0/0 replayed" {
+			t.Errorf("%s again: %s", body, got.says())
+		}
+	}
+}
+
 func TestConfiguredFieldsMakeTheFingerprint(t *testing.T) {
 	t.Parallel()
 	by, err := push.ParseBy("biz_id", "params.company")

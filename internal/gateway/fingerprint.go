@@ -48,11 +48,12 @@ func hashed(parts ...string) string {
 }
 
 // canonical is JSON text in one spelling (RFC 8785): names sorted, no space, the shortest form of strings; but numbers as
-// written, since one beyond 2^53 would become another. The text is valid.
+// written, since one beyond 2^53 would become another. The text is valid; where it repeats a name it stays as it is: of
+// such the last counts, so that their order must not be lost.
 func canonical(text []byte) []byte {
 	one := jsontext.Value(bytes.Clone(bytes.TrimPrefix(text, []byte(byteOrderMark))))
 	err := one.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return text
 	}
