@@ -67,3 +67,47 @@ func TestBatchesFindTheirRowsByKey(t *testing.T) {
 		}
 	}
 }
+
+// A receipt that comes is found by its key, however many others wait for their deliveries.
+func TestReceiptsThatComeAreFoundByKey(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url := testbed.Postgres(t)
+	if _, err := Migrate(ctx, url); err != nil {
+		t.Fatal(err)
+	}
+	cc, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(cc, Config{})
+	conn, err := pgx.ConnectConfig(ctx, cc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(t.Context()) })
+	for _, sql := range []string{`INSERT INTO push_receipt (provider, status, raw, digest, next_match_at)
+		SELECT 'aliyun', 'delivered', '{}', int8send(n), now() FROM generate_series(1, 5000) AS n`, "ANALYZE push_receipt"} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sql, _, err := pgx.NamedArgs{"ids": []int64{1}, "limit": 1}.RewriteQuery(ctx, conn, matchTheseReceipts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Prepare(ctx, "match", sql); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := conn.Query(ctx, "EXPLAIN EXECUTE match ('{5000}', 1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan := strings.Join(lines, "\n"); !strings.Contains(plan, "push_receipt_pkey") || strings.Contains(plan, "push_receipt_parked") {
+		t.Errorf("it is found otherwise:\n%s", plan)
+	}
+}

@@ -24,11 +24,18 @@ import (
 //     dead delivery only an operator decides.
 //
 // What found nothing is looked for again after as long as it has waited, one second at least.
-const matchReceipts = `
+//
+// Those of ids have a statement of their own: one plan for both would read all that are due for each that comes.
+const (
+	matchReceipts      = matchDue + ` ORDER BY r.next_match_at` + matchOf
+	matchTheseReceipts = matchDue + ` AND r.id = ANY (@ids::int8[]) ORDER BY r.id` + matchOf
+
+	matchDue = `
 WITH parked AS (
 	SELECT r.* FROM push_receipt r
-	WHERE r.next_match_at <= now() AND (@ids::int8[] IS NULL OR r.id = ANY (@ids::int8[]))
-	ORDER BY r.next_match_at LIMIT @limit FOR UPDATE SKIP LOCKED
+	WHERE r.next_match_at <= now()`
+
+	matchOf = ` LIMIT @limit FOR UPDATE SKIP LOCKED
 ), found AS (
 	SELECT p.id AS receipt, c.delivery
 	FROM parked p CROSS JOIN LATERAL (
@@ -86,13 +93,18 @@ WITH parked AS (
 )
 SELECT coalesce(j.delivery, 0), p.provider, p.status, coalesce(j.effect, ''), coalesce(p.code, ''), coalesce(j.waited, 0)::float8
 FROM parked p LEFT JOIN judged j ON j.receipt = p.id AND j.effect <> 'waits' ORDER BY p.id`
+)
 
 // MatchReceipts brings at most limit receipts that are due to their deliveries; of ids only, unless nil. It returns
 // those that found theirs, and how many it looked at: the others are due again later, but where several are about one
 // delivery it takes one of them a call. So call until it looks at none.
 func (s *Store) MatchReceipts(ctx context.Context, limit int, ids []int64) (matched []push.Matched, looked int, err error) {
+	sql, args := matchReceipts, pgx.NamedArgs{"limit": limit}
+	if ids != nil {
+		sql, args["ids"] = matchTheseReceipts, ids
+	}
 	all, err := withoutConflict(ctx, func() ([]push.Matched, error) {
-		rows, err := s.pool.Query(ctx, matchReceipts, pgx.NamedArgs{"limit": limit, "ids": ids})
+		rows, err := s.pool.Query(ctx, sql, args)
 		if err != nil {
 			return nil, err
 		}
