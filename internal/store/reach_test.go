@@ -172,29 +172,40 @@ func TestNothingReadsWhatHasEnded(t *testing.T) {
 	for _, status := range []push.Status{push.Failed, push.Queued, push.Unknown, push.Dead, push.Sending} {
 		r.put(t, push.SMS, status, nil)
 	}
-	const name = "reach"
 	for what, ask := range asks(r) {
-		scans, fetched := r.read(t)
-		s, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 1, Name: name})
-		if err != nil {
-			t.Fatal(err)
+		scanned, n := r.reads(t, url, what, ask)
+		for again := 0; scanned && again < 2; again++ { // autovacuum's own scans are counted in the same place; ours come each time
+			scanned, _ = r.reads(t, url, what, ask)
 		}
-		err = ask(t.Context(), s)
-		s.Close()
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-		for r.count(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()", name) > 0 {
-			time.Sleep(time.Millisecond) // until its session has ended: then it has told what it read
-		}
-		nowScans, nowFetched := r.read(t)
-		if nowScans > scans {
+		if scanned {
 			t.Errorf("%s reads the push log from end to end", what)
 		}
-		if n := nowFetched - fetched; n > most {
+		if n > most {
 			t.Errorf("%s reads %d rows, want at most %d", what, n, most)
 		}
 	}
+}
+
+// reads asks in a session of its own: whether the push log was read from end to end meanwhile, and how many rows of it an
+// index has led to.
+func (r rows) reads(t *testing.T, url, what string, ask func(context.Context, *store.Store) error) (scanned bool, fetched int) {
+	t.Helper()
+	const name = "reach"
+	scansBefore, fetchedBefore := r.read(t)
+	s, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 1, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = ask(t.Context(), s)
+	s.Close()
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	for r.count(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()", name) > 0 {
+		time.Sleep(time.Millisecond) // until its session has ended: then it has told what it read
+	}
+	scans, rows := r.read(t)
+	return scans > scansBefore, rows - fetchedBefore
 }
 
 // read is how often the push log was read from end to end so far, and how many rows of it an index has led to.
