@@ -78,9 +78,8 @@ func (t *turn) mayRepeat(row push.Row, repeats int) bool {
 	if t.del.Action.Capability() != push.Windowed || row.Status != push.Unknown || row.Owner != t.owner || repeats >= inlineRepeats {
 		return false
 	}
-	channel := t.channel
 	wait := time.Second << repeats
-	if channel.ResendWithin-row.AmbiguousAge < channel.Timeout+wait {
+	if t.channel.ResendWithin-row.AmbiguousAge < t.channel.Timeout+wait {
 		return false
 	}
 	return t.d.pause(t.d.life, wait)

@@ -152,13 +152,12 @@ func noSender() *push.Failure {
 // fence is the last look before a request leaves (rule F1): enough of the lease left for the timeout, of the window
 // too when the request repeats one that may have been accepted, and the event not past its time.
 func (t *turn) fence(row push.Row) bool {
-	now := t.d.cfg.Now()
-	channel := t.channel
-	if t.d.isStopping() || t.lease.left() < channel.Timeout {
+	if t.d.isStopping() || t.lease.left() < t.channel.Timeout {
 		return false
 	}
+	now := t.d.cfg.Now()
 	if row.Ambiguous && t.del.Action.Capability() == push.Windowed {
-		if channel.ResendWithin-row.AmbiguousAge-elapsed(t.asked, now) < channel.Timeout {
+		if t.channel.ResendWithin-row.AmbiguousAge-elapsed(t.asked, now) < t.channel.Timeout {
 			return false
 		}
 	}

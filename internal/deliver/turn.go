@@ -221,12 +221,11 @@ func (t *turn) intendAgain(err error) {
 }
 
 func (t *turn) newIntent() push.Intent {
-	channel := t.channel
 	intent := push.Intent{
 		Delivery: t.del, Owner: t.owner, Lease: t.d.cfg.Lease,
-		ResendWithin: channel.ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts, Worker: t.d.cfg.Worker,
+		ResendWithin: t.channel.ResendWithin, MaxAttempts: t.d.cfg.Backoff.MaxAttempts, Worker: t.d.cfg.Worker,
 	}
-	if via := channel.choose(t.asMessage()); via != nil {
+	if via := t.channel.choose(t.asMessage()); via != nil {
 		intent.Provider = via.Provider()
 	}
 	if t.del.Retry == nil && t.del.Skip == "" {
